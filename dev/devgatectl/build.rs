@@ -14,11 +14,7 @@ const ROOT: &str = "../..";
 
 /// The workspaces: the folder, the packages, and what lies below and is none of it.
 const WORKSPACES: [(&str, &[&str], &str); 2] = [
-    (
-        "",
-        &["host/types", "host/node", "host/core", "host/policy", "dev/fake-node"],
-        "exclude = [\"guests\"]\n",
-    ),
+    ("", &["host/types", "host/node", "host/core", "host/policy", "dev/fake-node"], "exclude = [\"guests\"]\n"),
     ("guests/", &["sdk", "testing"], ""),
 ];
 
@@ -38,10 +34,7 @@ fn main() -> io::Result<()> {
         let manifest = read(&format!("{folder}Cargo.toml"))?;
         files.insert(
             format!("{folder}Cargo.toml"),
-            format!(
-                "[workspace]\nresolver = \"3\"\nmembers = {packages:?}\n{exclude}\n{}",
-                shared(&manifest, &used)
-            ),
+            format!("[workspace]\nresolver = \"3\"\nmembers = {packages:?}\n{exclude}\n{}", shared(&manifest, &used)),
         );
     }
     for name in names("wit")? {
@@ -72,9 +65,7 @@ fn read(path: &str) -> io::Result<String> {
 fn names(folder: &str) -> io::Result<BTreeSet<String>> {
     let path = format!("{ROOT}/{folder}");
     println!("cargo::rerun-if-changed={path}");
-    fs::read_dir(path)?
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect()
+    fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Takes the source in a folder and below.
@@ -87,11 +78,7 @@ fn take_source(folder: &str, files: &mut Files) -> io::Result<()> {
         };
         let (text, left_out) = without_tests(&read(&format!("{folder}/{name}"))?);
         // Where the modules of a file lie.
-        let below = if module == "lib" {
-            folder.to_owned()
-        } else {
-            format!("{folder}/{module}")
-        };
+        let below = if module == "lib" { folder.to_owned() } else { format!("{folder}/{module}") };
         tests.extend(left_out.iter().map(|test| format!("{below}/{test}")));
         files.insert(format!("{folder}/{name}"), text);
     }
@@ -111,9 +98,7 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
     let (mut kept, mut names) = (String::new(), Vec::new());
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let module = lines
-            .peek()
-            .and_then(|next| next.trim_start_matches("pub(crate) ").strip_prefix("mod "));
+        let module = lines.peek().and_then(|next| next.trim_start_matches("pub(crate) ").strip_prefix("mod "));
         match (line, module) {
             ("#[cfg(test)]", Some(module)) if module.ends_with('{') => break,
             ("#[cfg(test)]", Some(module)) => {
@@ -128,9 +113,7 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
 
 /// A package's manifest without what only its tests need, and without an address that a vendor has no use for.
 fn package_manifest(text: &str) -> String {
-    select(text, |section, line| {
-        !section.contains("dev-dependencies") && !line.starts_with("repository")
-    })
+    select(text, |section, line| !section.contains("dev-dependencies") && !line.starts_with("repository"))
 }
 
 /// What a workspace has for its packages, with those dependencies that they use.

@@ -7,9 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for file in FILES {
         println!("cargo::rerun-if-changed={PROTO}/{file}");
         // Maps are sorted, so that the same reply is the same bytes.
-        tonic_prost_build::configure()
-            .btree_map(".")
-            .compile_fds(protox::compile([file], [PROTO])?)?;
+        tonic_prost_build::configure().btree_map(".").compile_fds(protox::compile([file], [PROTO])?)?;
     }
     Ok(())
 }

@@ -3,11 +3,7 @@
 const PROTO: &str = "../../proto";
 const FILE: &str = "pull.proto";
 /// What has something secret in it, and is not shown.
-const SECRET: [&str; 3] = [
-    "devgate.pull.Access",
-    "devgate.pull.Credentials",
-    "devgate.pull.Password",
-];
+const SECRET: [&str; 3] = ["devgate.pull.Access", "devgate.pull.Credentials", "devgate.pull.Password"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed={PROTO}/{FILE}");

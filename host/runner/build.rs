@@ -6,12 +6,8 @@ const PROTO: &str = "../../proto";
 const FILE: &str = "runner.proto";
 /// What decides which machine code a build can run, and which messages it knows: the versions of all crates, how the sandbox sets
 /// wasmtime up, and what is said to the children.
-const DECIDES: [&str; 4] = [
-    "../../Cargo.lock",
-    "../sandbox/src/engine.rs",
-    "../../proto/runner.proto",
-    "../../proto/pull.proto",
-];
+const DECIDES: [&str; 4] =
+    ["../../Cargo.lock", "../sandbox/src/engine.rs", "../../proto/runner.proto", "../../proto/pull.proto"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed={PROTO}/{FILE}");

@@ -53,15 +53,9 @@ impl Devices {
     /// # Errors
     /// When the kernel makes disks, and not these.
     pub fn new(kinds: &[Kind]) -> io::Result<Self> {
-        let mut devices = Self {
-            kinds: kinds.to_vec(),
-            disks: Vec::new(),
-            _alone: alone()?,
-        };
+        let mut devices = Self { kinds: kinds.to_vec(), disks: Vec::new(), _alone: alone()? };
         for kind in kinds {
-            let disks = (0..kind.count)
-                .map(|_| Disk::new())
-                .collect::<io::Result<Option<Vec<_>>>>()?;
+            let disks = (0..kind.count).map(|_| Disk::new()).collect::<io::Result<Option<Vec<_>>>>()?;
             let Some(disks) = disks else { break };
             devices.disks.push(disks);
         }
@@ -99,10 +93,6 @@ impl Devices {
     #[must_use]
     pub fn setup(&self) -> Setup {
         let setup = Setup::new(&self.policy());
-        if self.disks.is_empty() {
-            setup.on(&recording(&self.kinds))
-        } else {
-            setup
-        }
+        if self.disks.is_empty() { setup.on(&recording(&self.kinds)) } else { setup }
     }
 }

@@ -27,24 +27,12 @@ pub(crate) fn make(root: &Path, kinds: &[Kind]) -> io::Result<()> {
             let name = format!("{of}-{minor}");
             let device = sys.join("devices/virtual").join(&of).join(&name);
             fs::create_dir_all(&device)?;
-            fs::write(
-                device.join("uevent"),
-                format!("MAJOR={major}\nMINOR={minor}\nDEVNAME={name}\n"),
-            )?;
+            fs::write(device.join("uevent"), format!("MAJOR={major}\nMINOR={minor}\nDEVNAME={name}\n"))?;
             fs::write(device.join("dev"), format!("{major}:{minor}\n"))?;
             symlink(Path::new("../../../../class").join(&of), device.join("subsystem"))?;
-            symlink(
-                Path::new("../../devices/virtual").join(&of).join(&name),
-                all.join(&name),
-            )?;
+            symlink(Path::new("../../devices/virtual").join(&of).join(&name), all.join(&name))?;
             let mode = Mode::from_raw_mode(0o600);
-            mknodat(
-                CWD,
-                dev.join(&name),
-                FileType::CharacterDevice,
-                mode,
-                makedev(major, minor),
-            )?;
+            mknodat(CWD, dev.join(&name), FileType::CharacterDevice, mode, makedev(major, minor))?;
         }
     }
     Ok(())

@@ -224,31 +224,19 @@ impl Host {
     pub fn spawn(&mut self) -> anyhow::Result<()> {
         let root = self.dir.path();
         // A recorded node is played by the program that has them, with the host's own library.
-        let program = if self.node_root.is_file() {
-            crate::devgatectl()?
-        } else {
-            crate::devgate()?
-        };
+        let program = if self.node_root.is_file() { crate::devgatectl()? } else { crate::devgate()? };
         let mut command = match &self.group {
             None => Command::new(program),
             Some(procs) => {
                 let mut joins = Command::new("sh");
-                joins
-                    .args(["-c", "echo $$ > \"$0\" && exec \"$@\""])
-                    .arg(procs)
-                    .arg(program);
+                joins.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(procs).arg(program);
                 joins
             }
         };
         let mut child = command
             .arg("run")
             .args([Path::new("--policy"), &root.join("policy.yaml")])
-            .args([
-                Path::new("--kubelet-dir"),
-                &root.join("plugins"),
-                Path::new("--node-root"),
-                &self.node_root,
-            ])
+            .args([Path::new("--kubelet-dir"), &root.join("plugins"), Path::new("--node-root"), &self.node_root])
             .args([Path::new("--state-dir"), &root.join("state")])
             .args([Path::new("--nfd-dir"), &root.join("nfd")])
             .args([Path::new("--status-socket"), &root.join("status.sock")])
@@ -292,9 +280,7 @@ impl Host {
     /// When it cannot be read.
     pub fn recorded(&self) -> anyhow::Result<String> {
         let mut export = std::process::Command::new(crate::devgate()?);
-        export
-            .args(["state", "export", "--state-dir"])
-            .arg(self.dir().join("state"));
+        export.args(["state", "export", "--state-dir"]).arg(self.dir().join("state"));
         let said = export.output()?;
         anyhow::ensure!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
         Ok(String::from_utf8(said.stdout)?)
@@ -387,9 +373,7 @@ impl Host {
     fn last_words(&self) -> String {
         let lines = self.lines();
         let last = lines.iter().skip(lines.len().saturating_sub(30));
-        last.map(|line| format!("  {} {}", line.level, line.message))
-            .collect::<Vec<_>>()
-            .join("\n")
+        last.map(|line| format!("  {} {}", line.level, line.message)).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -406,12 +390,7 @@ async fn follow(stderr: tokio::process::ChildStderr, log: Arc<Mutex<Vec<Line>>>)
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(text)) = lines.next_line().await {
         let json = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
-        let field = |name: &str| {
-            json.get(name)
-                .and_then(|value| value.as_str())
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let field = |name: &str| json.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
         let mut line = Line {
             timestamp: field("timestamp"),
             level: field("level"),

@@ -22,16 +22,11 @@ impl MemoryGroup {
         let first = groups.lines().find_map(|line| line.split_once(":memory:"));
         let group = match first {
             Some((_, own)) => Self {
-                dir: Path::new("/sys/fs/cgroup/memory")
-                    .join(own.trim_start_matches('/'))
-                    .join(name),
+                dir: Path::new("/sys/fs/cgroup/memory").join(own.trim_start_matches('/')).join(name),
                 is_second_version: false,
             },
             // Only the root may have processes and groups at the same time.
-            None => Self {
-                dir: Path::new("/sys/fs/cgroup").join(name),
-                is_second_version: true,
-            },
+            None => Self { dir: Path::new("/sys/fs/cgroup").join(name), is_second_version: true },
         };
         fs::create_dir(&group.dir).with_context(|| group.dir.display().to_string())?;
         if group.is_second_version {
@@ -59,11 +54,7 @@ impl MemoryGroup {
     /// # Errors
     /// When the kernel does not say.
     pub fn killed(&self) -> anyhow::Result<u64> {
-        let file = if self.is_second_version {
-            "memory.events"
-        } else {
-            "memory.oom_control"
-        };
+        let file = if self.is_second_version { "memory.events" } else { "memory.oom_control" };
         let text = fs::read_to_string(self.dir.join(file))?;
         let Some(count) = text.lines().find_map(|line| line.strip_prefix("oom_kill ")) else {
             bail!("{file}: {text}");

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 fn built() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let found = program.ancestors().skip(1).find(|dir| dir.join("deps").is_dir());
-    found
-        .map(PathBuf::from)
-        .context("this program does not lie in a target directory of cargo")
+    found.map(PathBuf::from).context("this program does not lie in a target directory of cargo")
 }
 
 /// Names another program to be tried or measured, such as the static one that is shipped.
@@ -30,10 +28,7 @@ pub fn devgate() -> anyhow::Result<PathBuf> {
     }
     let program = built()?.join("devgate");
     if !program.is_file() {
-        bail!(
-            "{} is not there: run `cargo build --workspace` first",
-            program.display()
-        );
+        bail!("{} is not there: run `cargo build --workspace` first", program.display());
     }
     Ok(program)
 }
@@ -45,18 +40,13 @@ pub fn devgate() -> anyhow::Result<PathBuf> {
 pub fn devgatectl() -> anyhow::Result<PathBuf> {
     let program = devgate()?.with_file_name("devgatectl");
     if !program.is_file() {
-        bail!(
-            "{} is not there: run `cargo build --workspace` first",
-            program.display()
-        );
+        bail!("{} is not there: run `cargo build --workspace` first", program.display());
     }
     Ok(program)
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 8] = [
-    "conform", "demo", "inspect", "new", "pack", "push", "record", "simulate",
-];
+const WORKSHOP: [&str; 8] = ["conform", "demo", "inspect", "new", "pack", "push", "record", "simulate"];
 
 /// The program for these arguments: `devgatectl` for what only it has and for recorded nodes, `devgate` for all else.
 ///
@@ -64,12 +54,8 @@ const WORKSHOP: [&str; 8] = [
 /// As [`devgate`].
 pub fn program<A: AsRef<OsStr>>(args: &[A]) -> anyhow::Result<PathBuf> {
     let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
-    let workshop = args
-        .first()
-        .is_some_and(|first| WORKSHOP.iter().any(|name| first == name));
-    let recorded = args
-        .iter()
-        .any(|arg| Path::new(arg).extension().is_some_and(|end| end == "umockdev"));
+    let workshop = args.first().is_some_and(|first| WORKSHOP.iter().any(|name| first == name));
+    let recorded = args.iter().any(|arg| Path::new(arg).extension().is_some_and(|end| end == "umockdev"));
     if workshop || recorded { devgatectl() } else { devgate() }
 }
 
@@ -80,10 +66,7 @@ pub fn program<A: AsRef<OsStr>>(args: &[A]) -> anyhow::Result<PathBuf> {
 pub fn components() -> anyhow::Result<PathBuf> {
     let dir = built()?.parent().context("a target directory")?.join("components");
     if !dir.join("generic.wasm").is_file() {
-        bail!(
-            "{} has no components: run `cargo xtask components` first",
-            dir.display()
-        );
+        bail!("{} has no components: run `cargo xtask components` first", dir.display());
     }
     Ok(dir)
 }

@@ -10,10 +10,7 @@ use std::collections::BTreeMap;
 pub fn resident(pid: u32) -> anyhow::Result<(f64, f64)> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let field = |name: &str| -> anyhow::Result<f64> {
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix(name))
-            .with_context(|| name.to_owned())?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| name.to_owned())?;
         let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib / 1024.0)
     };
@@ -97,9 +94,7 @@ mod tests {
         let me = std::process::id();
         let sockets = || descriptors(me).unwrap().get("socket").copied().unwrap_or(0);
         let before = sockets();
-        let pairs: Vec<_> = (0..50)
-            .map(|_| std::os::unix::net::UnixStream::pair().unwrap())
-            .collect();
+        let pairs: Vec<_> = (0..50).map(|_| std::os::unix::net::UnixStream::pair().unwrap()).collect();
         assert!(sockets() >= before + 50);
         drop(pairs);
         assert!(threads(me).unwrap() >= 1);

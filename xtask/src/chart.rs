@@ -33,11 +33,7 @@ pub(crate) fn pack(chart: &Path, folder: &Path, epoch: u64) -> Result<PathBuf> {
     let name = format!("devgate-{}", dist::version()?);
     let archive = work.path().join(&name);
     dist::tar(&staged, &archive, epoch)?;
-    process::run(
-        Command::new("gzip")
-            .args(["--best", "--no-name", "--suffix=.tgz"])
-            .arg(&archive),
-    )?;
+    process::run(Command::new("gzip").args(["--best", "--no-name", "--suffix=.tgz"]).arg(&archive))?;
     let file = folder.join(format!("{name}.tgz"));
     std::fs::rename(archive.with_file_name(format!("{name}.tgz")), &file)
         .with_context(|| format!("write {}", file.display()))?;

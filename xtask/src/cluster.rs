@@ -67,16 +67,12 @@ fn command(options: &Options) -> Result<Command> {
     let mut command = Command::new(&program);
     command.arg("--dir").arg(target()?.join("cluster"));
     if options.list || options.down {
-        command
-            .args(options.list.then_some("--list"))
-            .args(options.down.then_some("--down"));
+        command.args(options.list.then_some("--list")).args(options.down.then_some("--down"));
         return Ok(command);
     }
     let kubernetes = options.kubernetes.clone().map_or_else(kubernetes, Ok)?;
     command.arg("--kubernetes").arg(std::path::absolute(kubernetes)?);
-    command
-        .args(options.keep.then_some("--keep"))
-        .args(options.long.then_some("--long"));
+    command.args(options.keep.then_some("--keep")).args(options.long.then_some("--long"));
     command.args(&options.scenarios);
     // Before minutes go into what it would be played with.
     let mut check = Command::new(program);
@@ -89,16 +85,11 @@ fn command(options: &Options) -> Result<Command> {
         _ => {
             image::needs_buildah()?;
             let program = static_binary::for_tests(static_binary::Product::Devgate)?;
-            (
-                image::build(static_binary::Product::Devgate, std::slice::from_ref(&program), &out)?,
-                program,
-            )
+            (image::build(static_binary::Product::Devgate, std::slice::from_ref(&program), &out)?, program)
         }
     };
     command.arg("--image").arg(image).arg("--program").arg(program);
-    command
-        .arg("--chart")
-        .arg(chart::pack(&manifests::chart(), &out, dist::epoch()?)?);
+    command.arg("--chart").arg(chart::pack(&manifests::chart(), &out, dist::epoch()?)?);
     let (helm, rendered) = (tools::helm()?, out.join("rendered"));
     manifests::profiles::write(&helm, &manifests::chart(), &rendered)?;
     command.arg("--rendered").arg(rendered);

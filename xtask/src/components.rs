@@ -61,12 +61,7 @@ pub(crate) fn build() -> Result<()> {
     // These would take the place of what guests/.cargo/config.toml says, and incremental compilation makes other bytes.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        let ours = [
-            "RUSTFLAGS",
-            "CARGO_ENCODED_RUSTFLAGS",
-            "CARGO_BUILD_TARGET",
-            "CARGO_INCREMENTAL",
-        ];
+        let ours = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_INCREMENTAL"];
         if ours.contains(&name.as_str()) || name.starts_with("CARGO_PROFILE_") {
             command.env_remove(name);
         }
@@ -79,9 +74,7 @@ pub(crate) fn build() -> Result<()> {
     for (package, library) in packages()? {
         let file = built.join(WASM).join("release").join(format!("{library}.wasm"));
         let program = std::fs::read(&file).with_context(|| format!("read {}", file.display()))?;
-        places
-            .refuse_in(&program)
-            .with_context(|| format!("component {package}"))?;
+        places.refuse_in(&program).with_context(|| format!("component {package}"))?;
         rows.push(take(&file, &package, Wasi::Never)?);
     }
     println!("{}", folder()?.display());
@@ -107,12 +100,7 @@ impl Row {
     /// A line for each.
     pub(crate) fn table(rows: &[Self]) -> String {
         rows.iter().fold(String::new(), |mut text, row| {
-            let Self {
-                name,
-                size,
-                digest,
-                needs,
-            } = row;
+            let Self { name, size, digest, needs } = row;
             let _infallible = writeln!(text, "  {name:<20} {size:>8} bytes  sha256 {digest}  needs: {needs}");
             text
         })
@@ -140,12 +128,7 @@ pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
     std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let name = format!("{name}.wasm");
     keep(&folder.join(&name), &bytes)?;
-    Ok(Row {
-        name,
-        size: bytes.len(),
-        digest: digest(&bytes),
-        needs: grantable(&imports),
-    })
+    Ok(Row { name, size: bytes.len(), digest: digest(&bytes), needs: grantable(&imports) })
 }
 
 /// Components that are of no use on a node: for tests, and examples.
@@ -162,11 +145,7 @@ fn packages() -> Result<Vec<(String, String)>> {
     let metadata = metadata(&guests())?;
     let mut components = Vec::new();
     for package in metadata.workspace_packages() {
-        for target in package
-            .targets
-            .iter()
-            .filter(|target| target.crate_types.contains(&CrateType::CDyLib))
-        {
+        for target in package.targets.iter().filter(|target| target.crate_types.contains(&CrateType::CDyLib)) {
             components.push((package.name.to_string(), target.name.replace('-', "_")));
         }
     }
@@ -199,9 +178,7 @@ fn grantable(imports: &[String]) -> String {
     // Of WASI, a policy grants whole packages; the rest has nothing behind it.
     let of_wasi = |import: &str| {
         let package = import.split('/').next()?;
-        ["wasi:clocks", "wasi:random"]
-            .contains(&package)
-            .then(|| package.to_owned())
+        ["wasi:clocks", "wasi:random"].contains(&package).then(|| package.to_owned())
     };
     let mut names: Vec<String> = imports
         .iter()
@@ -209,11 +186,7 @@ fn grantable(imports: &[String]) -> String {
         .filter(|name| !always.contains(&name.as_str()))
         .collect();
     names.dedup();
-    if names.is_empty() {
-        "nothing".to_owned()
-    } else {
-        names.join(", ")
-    }
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
 #[cfg(test)]
@@ -223,18 +196,10 @@ mod tests {
     #[test]
     fn only_what_a_policy_grants_is_listed() {
         let imports = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let all = [
-            "devgate:plugin/types@0.1.0",
-            "devgate:plugin/hardware@0.1.0",
-            "devgate:plugin/log@0.1.0",
-        ];
+        let all = ["devgate:plugin/types@0.1.0", "devgate:plugin/hardware@0.1.0", "devgate:plugin/log@0.1.0"];
         assert_eq!(grantable(&imports(&all)), "hardware");
         assert_eq!(grantable(&imports(&["devgate:plugin/config@0.1.0"])), "nothing");
-        let wasi = [
-            "wasi:cli/environment@0.2.6",
-            "wasi:clocks/monotonic-clock@0.2.6",
-            "wasi:clocks/wall-clock@0.2.6",
-        ];
+        let wasi = ["wasi:cli/environment@0.2.6", "wasi:clocks/monotonic-clock@0.2.6", "wasi:clocks/wall-clock@0.2.6"];
         assert_eq!(grantable(&imports(&wasi)), "wasi:clocks");
     }
 
@@ -251,10 +216,7 @@ mod tests {
 
     #[test]
     fn digests_are_as_sha256sum_prints_them() {
-        assert_eq!(
-            digest(b"abc"),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(digest(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 
     #[test]

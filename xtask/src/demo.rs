@@ -12,11 +12,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     println!("Building devgate (minutes the first time: it contains a compiler) …");
     process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl"]))?;
     let mut devgatectl = Command::new(target()?.join("debug/devgatectl"));
-    devgatectl
-        .arg("demo")
-        .arg("--components")
-        .arg(components::folder()?)
-        .args(arguments);
+    devgatectl.arg("demo").arg("--components").arg(components::folder()?).args(arguments);
     become_it(&mut devgatectl)
 }
 

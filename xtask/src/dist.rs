@@ -37,18 +37,11 @@ pub(crate) fn version() -> Result<String> {
 /// The time that everything is said to be made at, in seconds since 1970: `SOURCE_DATE_EPOCH`, else that of the last commit.
 pub(crate) fn epoch() -> Result<u64> {
     if let Ok(given) = std::env::var("SOURCE_DATE_EPOCH") {
-        return given
-            .parse()
-            .with_context(|| format!("SOURCE_DATE_EPOCH={given}: not a number of seconds"));
+        return given.parse().with_context(|| format!("SOURCE_DATE_EPOCH={given}: not a number of seconds"));
     }
-    let time = process::read(
-        Command::new("git")
-            .current_dir(root())
-            .args(["log", "-1", "--format=%ct"]),
-    );
+    let time = process::read(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%ct"]));
     let time = time.context("set SOURCE_DATE_EPOCH where the tree is no clone of git's")?;
-    time.parse()
-        .with_context(|| format!("git's time of the last commit: {time}"))
+    time.parse().with_context(|| format!("git's time of the last commit: {time}"))
 }
 
 /// The last commit, with a mark if the tree is not as it was committed; `unknown` outside a clone.
@@ -124,9 +117,7 @@ mod tests {
     fn what_is_made_has_a_version_and_a_folder() {
         assert_eq!(version().unwrap(), env!("CARGO_PKG_VERSION"));
         let dir = tempfile::tempdir().unwrap();
-        let out = Out {
-            out: Some(dir.path().join("a/b")),
-        };
+        let out = Out { out: Some(dir.path().join("a/b")) };
         assert_eq!(out.folder().unwrap(), dir.path().join("a/b"));
         assert!(dir.path().join("a/b").is_dir());
     }

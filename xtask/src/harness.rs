@@ -12,13 +12,7 @@ use std::process::{Command, ExitCode};
 const PROGRAM: &str = "DEVGATE_PROGRAM";
 
 /// What they start.
-const STARTED: [&str; 5] = [
-    "devgate",
-    "devgate-runner",
-    "devgate-compile",
-    "devgate-pull",
-    "devgatectl",
-];
+const STARTED: [&str; 5] = ["devgate", "devgate-runner", "devgate-compile", "devgate-pull", "devgatectl"];
 
 /// Builds the components, the programs and this one of `tests`, and becomes it.
 pub(crate) fn run(name: &str, arguments: &[String]) -> Result<ExitCode> {

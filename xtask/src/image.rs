@@ -78,13 +78,7 @@ pub(crate) fn build(product: Product, binaries: &[PathBuf], folder: &Path) -> Re
             bail!("{}: there is another one for {}", binary.display(), machine.oci());
         }
         machines.push(machine);
-        one(
-            product,
-            binary,
-            machine,
-            &format!("{reference}-{}", machine.oci()),
-            work.path(),
-        )?;
+        one(product, binary, machine, &format!("{reference}-{}", machine.oci()), work.path())?;
     }
 
     let layout = work.path().join("layout");
@@ -135,22 +129,13 @@ fn one(product: Product, binary: &Path, machine: Machine, tag: &str, work: &Path
     }
 
     let mut build = buildah(work);
-    build.args([
-        "build",
-        "--quiet",
-        "--format=oci",
-        "--layers=false",
-        "--isolation=chroot",
-    ]);
+    build.args(["build", "--quiet", "--format=oci", "--layers=false", "--isolation=chroot"]);
     build.args(["--identity-label=false", &format!("--timestamp={}", dist::epoch()?)]);
     build.arg(format!("--platform=linux/{}", machine.oci()));
     build.args(["--build-arg", &format!("VERSION={}", dist::version()?)]);
     build.args(["--build-arg", &format!("REVISION={}", dist::revision())]);
     build.args(["--target", product.name()]);
-    build.args([
-        "--build-context",
-        &format!("build-{}={}", product.name(), context.display()),
-    ]);
+    build.args(["--build-context", &format!("build-{}={}", product.name(), context.display())]);
     build.arg("--file").arg(root().join("deploy/image/Dockerfile"));
     // As the context of the other stage, of which nothing is used.
     process::read(build.args(["--tag", tag]).arg(&context))?;
@@ -182,11 +167,7 @@ mod tests {
         let expected = json!({NAME: name, CONTAINERD: name});
         assert_eq!(told["manifests"][0]["annotations"], expected);
         assert_eq!(told["manifests"][0]["digest"], "sha256:0");
-        for odd in [
-            "{}",
-            r#"{"manifests": [{}]}"#,
-            r#"{"manifests": [{"annotations": {}}]}"#,
-        ] {
+        for odd in ["{}", r#"{"manifests": [{}]}"#, r#"{"manifests": [{"annotations": {}}]}"#] {
             std::fs::write(&file, odd).unwrap();
             name_for_containerd(&file).unwrap_err();
         }

@@ -71,10 +71,7 @@ pub(crate) fn build(languages: &[Language]) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }
-    bail!(
-        "could not build the example in every language:\n  {}",
-        problems.join("\n  ")
-    )
+    bail!("could not build the example in every language:\n  {}", problems.join("\n  "))
 }
 
 /// Builds the example in one language.
@@ -85,11 +82,7 @@ pub(crate) fn one(language: Language) -> Result<()> {
     std::fs::create_dir_all(&built).with_context(|| format!("create {}", built.display()))?;
     let file = built.join(format!("widget-{name}.wasm"));
     language.build(&guests().join("languages").join(name), &file)?;
-    let wasi = if language == Language::Go {
-        Wasi::Granted
-    } else {
-        Wasi::Never
-    };
+    let wasi = if language == Language::Go { Wasi::Granted } else { Wasi::Never };
     let row = components::take(&file, &format!("widget-{name}"), wasi)?;
     print!("{}", Row::table(&[row]));
     Ok(())

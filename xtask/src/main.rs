@@ -1,10 +1,7 @@
 //! The repository's own commands: `cargo xtask <command>`. Builds and checks; knows nothing of what devgate does, and never
 //! links the runtime, so that it is there in seconds.
 #![forbid(unsafe_code)]
-#![expect(
-    clippy::print_stdout,
-    reason = "a command line tool says what it does on its standard output"
-)]
+#![expect(clippy::print_stdout, reason = "a command line tool says what it does on its standard output")]
 
 mod chart;
 mod cluster;

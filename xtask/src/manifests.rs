@@ -67,18 +67,10 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
         if profile.lists == ["cleanup"] {
             wrong.extend(selectors::apart(&documents, &plain));
         }
-        problems.extend(
-            wrong
-                .into_iter()
-                .map(|wrong| format!("profile {}: {wrong}", profile.name)),
-        );
+        problems.extend(wrong.into_iter().map(|wrong| format!("profile {}: {wrong}", profile.name)));
         sorted.add(&format!("profile {}", profile.name), profile.least, documents);
     }
-    println!(
-        "{} choices of overlays and {} profiles, rendered by helm",
-        cases.len(),
-        profiles::PROFILES.len()
-    );
+    println!("{} choices of overlays and {} profiles, rendered by helm", cases.len(), profiles::PROFILES.len());
     problems.extend(bases::problems(programs, &rendered, &work("own")?)?);
     problems.extend(values::problems(programs, &chart())?);
     problems.extend(nulls::problems(programs, &chart())?);

@@ -19,10 +19,7 @@ const CASES: [&str; 2] = ["alerts.test.yaml", "alerts.days.test.yaml"];
 
 /// What `promtool` says of the rules and of their cases.
 pub(crate) fn promtool() -> Result<()> {
-    for arguments in [
-        &["check", "rules", "alerts.yaml"][..],
-        &["test", "rules", CASES[0], CASES[1]],
-    ] {
+    for arguments in [&["check", "rules", "alerts.yaml"][..], &["test", "rules", CASES[0], CASES[1]]] {
         let mut command = Command::new("promtool");
         process::run(command.current_dir(root().join(FOLDER)).args(arguments))?;
     }
@@ -50,9 +47,7 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
     let own = |word: &&&str| word.starts_with("devgate_") || word.starts_with("process_");
     let unknown = asked.union(&shown).filter(own).filter(|name| !series.contains(**name));
     all.extend(unknown.map(|name| format!("there is no metric {name}")));
-    let families = snapshot
-        .lines()
-        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let families = snapshot.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     for family in families {
         if !PARTS.iter().any(|part| shown.contains(&*format!("{family}{part}"))) {
             all.push(format!("no panel of the dashboard shows {family}"));
@@ -69,9 +64,7 @@ fn complaints(snapshot: &str) -> Result<Vec<String>> {
             all.push(format!("docs/alerts.md has no entry {alert}"));
         } else if !runbook.contains(&format!("\n## {alert}\n\n{}. ", urgency(&rules, alert))) {
             let urgency = urgency(&rules, alert);
-            all.push(format!(
-                "docs/alerts.md does not begin the entry {alert} with {urgency}"
-            ));
+            all.push(format!("docs/alerts.md does not begin the entry {alert} with {urgency}"));
         }
     }
     Ok(all)
@@ -111,9 +104,7 @@ mod tests {
 
     #[test]
     fn a_metric_that_is_renamed_is_missed_by_rules_dashboard_and_guide() {
-        let renamed = read(SNAPSHOT)
-            .unwrap()
-            .replace("devgate_devices_held", "devgate_devices_given");
+        let renamed = read(SNAPSHOT).unwrap().replace("devgate_devices_held", "devgate_devices_given");
         let expected = [
             "there is no metric devgate_devices_held",
             "no panel of the dashboard shows devgate_devices_given",

@@ -33,12 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let folder = options.out.folder()?;
     let binary = match &options.binary {
         Some(file) => file.clone(),
-        None => static_binary::build(
-            Product::Devgate,
-            Machine::or_here(options.target)?,
-            Profile::Release,
-            &folder,
-        )?,
+        None => static_binary::build(Product::Devgate, Machine::or_here(options.target)?, Profile::Release, &folder)?,
     };
     components::build()?;
     build(&binary, &folder)?;
@@ -105,11 +100,7 @@ fn stage(binary: &Path, folder: &Path) -> Result<()> {
 /// One entry, as Debian's tools read it: what is new is told where a release is.
 fn changelog_of(version: &str, epoch: u64) -> Result<String> {
     let at = format!("--date=@{epoch}");
-    let time = process::read(
-        Command::new("date")
-            .args(["--utc", "--rfc-email", &at])
-            .env("LC_ALL", "C"),
-    )?;
+    let time = process::read(Command::new("date").args(["--utc", "--rfc-email", &at]).env("LC_ALL", "C"))?;
     // As cargo-deb: what comes before a release sorts before it.
     let debian = version.replacen('-', "~", 1);
     Ok(format!(
@@ -129,9 +120,6 @@ mod tests {
                         <devgate@users.noreply.github.com>  Tue, 14 Nov 2023 22:13:20 +0000\n";
         assert_eq!(changelog_of("1.2.0-rc.1", 1_700_000_000).unwrap(), expected);
         let manifest = std::fs::read_to_string(root().join("host/devgate/Cargo.toml")).unwrap();
-        assert!(
-            manifest.contains(MAINTAINER),
-            "the changelog's and the package's are one"
-        );
+        assert!(manifest.contains(MAINTAINER), "the changelog's and the package's are one");
     }
 }

@@ -72,12 +72,7 @@ impl Places {
             })?;
             Ok(format!("-ffile-prefix-map={folder}={name}"))
         };
-        Ok(self
-            .ordered()
-            .into_iter()
-            .map(flag)
-            .collect::<Result<Vec<_>>>()?
-            .join(" "))
+        Ok(self.ordered().into_iter().map(flag).collect::<Result<Vec<_>>>()?.join(" "))
     }
 
     /// Fails if a program names one of the folders.
@@ -88,12 +83,7 @@ impl Places {
                 continue;
             };
             let rest = program.get(at..).unwrap_or_default();
-            let text: Vec<u8> = rest
-                .iter()
-                .copied()
-                .take_while(u8::is_ascii_graphic)
-                .take(200)
-                .collect();
+            let text: Vec<u8> = rest.iter().copied().take_while(u8::is_ascii_graphic).take(200).collect();
             bail!(
                 "the program names a folder of this machine, so that it would differ elsewhere: {}",
                 String::from_utf8_lossy(&text)
@@ -119,10 +109,7 @@ mod tests {
     fn a_folder_in_a_folder_comes_last() {
         assert_eq!(
             places().for_rustc(),
-            [
-                "--remap-path-prefix=/home/me/devgate=/devgate",
-                "--remap-path-prefix=/home/me/devgate/target=/target"
-            ]
+            ["--remap-path-prefix=/home/me/devgate=/devgate", "--remap-path-prefix=/home/me/devgate/target=/target"]
         );
         assert_eq!(
             places().for_cc().unwrap(),
@@ -132,14 +119,8 @@ mod tests {
 
     #[test]
     fn a_program_may_not_name_them() {
-        assert!(
-            places()
-                .refuse_in(b"\x7fELF panicked at /devgate/src/main.rs:1\0")
-                .is_ok()
-        );
-        let error = places()
-            .refuse_in(b"\x7fELF panicked at /home/me/devgate/target/out/a.rs:1\0more")
-            .unwrap_err();
+        assert!(places().refuse_in(b"\x7fELF panicked at /devgate/src/main.rs:1\0").is_ok());
+        let error = places().refuse_in(b"\x7fELF panicked at /home/me/devgate/target/out/a.rs:1\0more").unwrap_err();
         assert_eq!(
             error.to_string(),
             "the program names a folder of this machine, so that it would differ elsewhere: /home/me/devgate/target/out/a.rs:1"

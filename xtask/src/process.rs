@@ -14,10 +14,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 
 /// Runs a program and gives what it printed, without the white space around it; its errors go where this one's go.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("start {}", shown(command)))?;
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("start {}", shown(command)))?;
     if !output.status.success() {
         bail!("{} failed: {}", shown(command), output.status);
     }
@@ -27,12 +24,7 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
 
 /// Whether a program can be started and is content; for `--version` and the like. Prints nothing.
 pub(crate) fn answers(command: &mut Command) -> bool {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|s| s.success())
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }
 
 /// The command as it could be typed.

@@ -77,11 +77,7 @@ fn make(options: &Options, version: &str, notes: &str, place: &Path) -> Result<(
     components::build()?;
     contents::components(&folder)?;
     let here = [Machine::here()?];
-    let machines: &[Machine] = if options.targets.is_empty() {
-        &here
-    } else {
-        &options.targets
-    };
+    let machines: &[Machine] = if options.targets.is_empty() { &here } else { &options.targets };
     let mut programs = Vec::new();
     for file in &options.binary {
         programs.push(Product::of_file(file).adopt(file, &folder)?);
@@ -94,9 +90,8 @@ fn make(options: &Options, version: &str, notes: &str, place: &Path) -> Result<(
             }
         }
     }
-    let (workshop, host): (Vec<_>, Vec<_>) = programs
-        .into_iter()
-        .partition(|file| Product::of_file(file) == Product::Devgatectl);
+    let (workshop, host): (Vec<_>, Vec<_>) =
+        programs.into_iter().partition(|file| Product::of_file(file) == Product::Devgatectl);
     step("images");
     image::build(Product::Devgate, &host, &folder)?;
     if !workshop.is_empty() {

@@ -7,10 +7,7 @@ use std::process::ExitCode;
 pub(crate) use ways::{Toolchain, by_apt, by_rustup, component_linker, has_std, sysroot};
 
 pub(crate) fn run() -> Result<ExitCode> {
-    println!(
-        "A component needs a standard library for {} and wasm-component-ld.",
-        crate::workspace::WASM
-    );
+    println!("A component needs a standard library for {} and wasm-component-ld.", crate::workspace::WASM);
     let toolchain = ensure(Reach::System)?;
     println!("Ready: {toolchain}. Next: cargo xtask components");
     Ok(ExitCode::SUCCESS)
@@ -45,9 +42,8 @@ pub(crate) fn ensure(reach: Reach) -> Result<Toolchain> {
         println!("{name}: trying …");
         match install().and_then(|()| ways::found()) {
             Ok(Some(toolchain)) => return Ok(toolchain),
-            Ok(None) => problems.push(format!(
-                "{name}: counts it as installed, but its files are missing; reinstall the toolchain"
-            )),
+            Ok(None) => problems
+                .push(format!("{name}: counts it as installed, but its files are missing; reinstall the toolchain")),
             Err(error) => problems.push(format!("{name}: {error:#}")),
         }
         if let Some(problem) = problems.last() {

@@ -101,15 +101,9 @@ fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path
     let way = ways::ensure(machine)?;
     let triple = way.triple(machine);
     let places = Places::here(&root(), triple)?;
-    println!(
-        "Building {} for {triple}, {way} (minutes the first time) …",
-        program.name()
-    );
+    println!("Building {} for {triple}, {way} (minutes the first time) …", program.name());
     process::run(&mut command(program, machine, &way, profile, &places)?)?;
-    let built = target()?
-        .join(triple)
-        .join(profile.folder(program))
-        .join(program.name());
+    let built = target()?.join(triple).join(profile.folder(program)).join(program.name());
     let bytes = std::fs::read(&built).with_context(|| format!("read {}", built.display()))?;
     places.refuse_in(&bytes)?;
     contents::check(program, profile, &bytes)?;
@@ -145,10 +139,7 @@ fn command(program: Program, machine: Machine, way: &Way, profile: Profile, plac
     // Said although it is musl's default: that may change. An id of the build would be a digest of what is left out.
     flags.extend(["-Ctarget-feature=+crt-static", "-Clink-arg=-Wl,--build-id=none"].map(str::to_owned));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
-    command.env(
-        format!("CARGO_PROFILE_{}_STRIP", profile.name(program).to_uppercase()),
-        "symbols",
-    );
+    command.env(format!("CARGO_PROFILE_{}_STRIP", profile.name(program).to_uppercase()), "symbols");
     // For C in crates, which `cc` compiles.
     let variable = triple.replace('-', "_");
     command.env(format!("CFLAGS_{variable}"), places.for_cc()?);

@@ -97,28 +97,16 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         lines.push(Line::of(name, start, result));
     }
     print!("\n{}", table(&lines));
-    let failed: Vec<&str> = lines
-        .iter()
-        .filter(|line| line.result.is_err())
-        .map(|line| line.name)
-        .collect();
+    let failed: Vec<&str> = lines.iter().filter(|line| line.result.is_err()).map(|line| line.name).collect();
     if failed.is_empty() {
         println!("All stages passed.");
         return Ok(ExitCode::SUCCESS);
     }
-    bail!(
-        "failed: {}; again by itself: cargo xtask test --only {}",
-        failed.join(", "),
-        failed.join(" --only ")
-    );
+    bail!("failed: {}; again by itself: cargo xtask test --only {}", failed.join(", "), failed.join(" --only "));
 }
 
 fn choose<'a>(all: &'a [Stage], options: &Options) -> Result<Vec<&'a Stage>> {
-    if let Some(unknown) = options
-        .only
-        .iter()
-        .find(|wanted| all.iter().all(|Stage(name, ..)| name != wanted))
-    {
+    if let Some(unknown) = options.only.iter().find(|wanted| all.iter().all(|Stage(name, ..)| name != wanted)) {
         let names: Vec<&str> = all.iter().map(|Stage(name, ..)| *name).collect();
         bail!("no stage {unknown}; there are {}", names.join(", "));
     }
@@ -161,12 +149,7 @@ mod tests {
     }
 
     fn options(quick: bool, only: &[&str]) -> Options {
-        Options {
-            quick,
-            full: false,
-            keep_going: false,
-            only: only.iter().map(|name| (*name).to_owned()).collect(),
-        }
+        Options { quick, full: false, keep_going: false, only: only.iter().map(|name| (*name).to_owned()).collect() }
     }
 
     #[test]
@@ -175,25 +158,15 @@ mod tests {
         assert_eq!(names(&options(true, &[])), ["a", "c"]);
         assert_eq!(names(&options(true, &["c", "b"])), ["b", "c"]);
         assert_eq!(names(&options(false, &["d"])), ["d"]);
-        let full = Options {
-            full: true,
-            ..options(false, &[])
-        };
+        let full = Options { full: true, ..options(false, &[]) };
         assert_eq!(names(&full), ["a", "b", "c", "d"]);
         let error = choose(stages::ALL, &options(false, &["tets"])).err().unwrap();
-        assert!(
-            error.to_string().starts_with("no stage tets; there are setup, "),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("no stage tets; there are setup, "), "{error}");
     }
 
     #[test]
     fn the_table_says_how_each_ended() {
-        let line = |name, result| Line {
-            name,
-            time: Duration::from_millis(1_250),
-            result,
-        };
+        let line = |name, result| Line { name, time: Duration::from_millis(1_250), result };
         let lines = [
             line("tests", Ok(Outcome::Passed)),
             line("spelling", Ok(Outcome::Skipped("no typos here".to_owned()))),

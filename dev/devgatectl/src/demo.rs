@@ -21,10 +21,7 @@ const RECORDED: &str = include_str!("demo/node.umockdev");
 
 /// Runs the command.
 pub(crate) fn demo(args: &DemoArgs) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.context("start the runtime")?;
     runtime.block_on(async {
         tokio::select! {
@@ -40,10 +37,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     for file in ["generic.wasm", "overreach.wasm"] {
         if !args.components.join(file).is_file() {
             let missing = args.components.join(file);
-            bail!(
-                "component {} is not there: run `cargo xtask components`, or give --components",
-                missing.display()
-            );
+            bail!("component {} is not there: run `cargo xtask components`, or give --components", missing.display());
         }
     }
     let node = crate::node::open(&args.node_root)?;
@@ -53,28 +47,15 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
         bail!("this machine has none of the devices that the demo knows; try --node-root with a recorded node");
     }
     let text = machine::policy(&offered);
-    let policy = devgate_policy::parse(&[PolicyFile {
-        name: "the demo's policy",
-        text: &text,
-    }])?;
+    let policy = devgate_policy::parse(&[PolicyFile { name: "the demo's policy", text: &text }])?;
     let mut stage = test_host_for(args, &args.node_root, &text).await?;
 
     story.grants(&node, &policy)?;
-    registered(&mut story, &stage, &offered)
-        .await
-        .context("step 2, registration")?;
-    allocated(&mut story, &stage, &offered)
-        .await
-        .context("step 3, an allocation")?;
-    failed(&mut story, args, &stage, &offered)
-        .await
-        .context("step 4, a device that fails")?;
-    refused(&mut story, &stage)
-        .await
-        .context("step 5, a component that is refused")?;
-    restarted(&mut story, &stage, &offered)
-        .await
-        .context("step 6, a kubelet restart")?;
+    registered(&mut story, &stage, &offered).await.context("step 2, registration")?;
+    allocated(&mut story, &stage, &offered).await.context("step 3, an allocation")?;
+    failed(&mut story, args, &stage, &offered).await.context("step 4, a device that fails")?;
+    refused(&mut story, &stage).await.context("step 5, a component that is refused")?;
+    restarted(&mut story, &stage, &offered).await.context("step 6, a kubelet restart")?;
     stage.end().await.context("the end of `devgate run`")?;
     story.end(begun.elapsed())
 }
@@ -94,13 +75,7 @@ async fn test_host_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyho
 /// Waits for all resources, and says what the kubelet was told.
 async fn registered(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
     let begun = Instant::now();
-    stage
-        .wait(|kubelet| {
-            offered
-                .iter()
-                .all(|o| kubelet.allocatable(&o.resource).is_some_and(|n| n > 0))
-        })
-        .await?;
+    stage.wait(|kubelet| offered.iter().all(|o| kubelet.allocatable(&o.resource).is_some_and(|n| n > 0))).await?;
     let took = begun.elapsed();
     let devices = offered.iter().map(|o| Devices {
         resource: o.resource.clone(),
@@ -115,16 +90,8 @@ async fn allocated(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> 
     let begun = Instant::now();
     stage.kubelet.admit(&Pod::new("demo", &wanted)).await?;
     let took = begun.elapsed();
-    let main = stage
-        .kubelet
-        .start_container("demo", "main")
-        .await
-        .map_err(anyhow::Error::msg)?;
-    let given = offered
-        .iter()
-        .take(2)
-        .flat_map(|o| stage.kubelet.allocated(&o.resource))
-        .collect::<Vec<_>>();
+    let main = stage.kubelet.start_container("demo", "main").await.map_err(anyhow::Error::msg)?;
+    let given = offered.iter().take(2).flat_map(|o| stage.kubelet.allocated(&o.resource)).collect::<Vec<_>>();
     if main.devices.is_empty() {
         bail!("the pod got no device node");
     }
@@ -146,11 +113,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &TestHost, offered: &
             let outage =
                 Outage::find(&recording, &second.node_root, &offered).context("the recorded node has no device")?;
             second
-                .wait(|kubelet| {
-                    offered
-                        .iter()
-                        .all(|o| kubelet.allocatable(&o.resource).is_some_and(|n| n > 0))
-                })
+                .wait(|kubelet| offered.iter().all(|o| kubelet.allocatable(&o.resource).is_some_and(|n| n > 0)))
                 .await?;
             fails(story, &second, outage).await?;
             second.end().await
@@ -163,28 +126,20 @@ async fn fails(story: &mut Story, stage: &TestHost, mut outage: Outage) -> anyho
     let before = stage.kubelet.allocatable(&resource).unwrap_or(0);
     outage.begin()?;
     let begun = Instant::now();
-    stage
-        .wait(|kubelet| kubelet.allocatable(&resource).is_some_and(|now| now < before))
-        .await?;
+    stage.wait(|kubelet| kubelet.allocatable(&resource).is_some_and(|now| now < before)).await?;
     let seen = begun.elapsed();
-    let reason = stage
-        .logged(|line| line.level == "WARN" && line.message.contains("unhealthy"))
-        .await?;
+    let reason = stage.logged(|line| line.level == "WARN" && line.message.contains("unhealthy")).await?;
     let after = stage.kubelet.allocatable(&resource).unwrap_or(0);
     story.failed(&outage, seen, (before, after), &reason.message)?;
     outage.end()?;
     let begun = Instant::now();
-    stage
-        .wait(|kubelet| kubelet.allocatable(&resource) == Some(before))
-        .await?;
+    stage.wait(|kubelet| kubelet.allocatable(&resource) == Some(before)).await?;
     story.recovered(begun.elapsed())
 }
 
 /// Says why the component that asks for too much is not run.
 async fn refused(story: &mut Story, stage: &TestHost) -> anyhow::Result<()> {
-    let line = stage
-        .logged(|line| line.family == "refused" && line.plugin == "overreach")
-        .await?;
+    let line = stage.logged(|line| line.family == "refused" && line.plugin == "overreach").await?;
     if stage.kubelet.capacity(machine::OVERREACH).is_some() {
         bail!("the refused component's resource was registered all the same");
     }
@@ -198,12 +153,7 @@ async fn restarted(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> 
     stage.kubelet.restart().await?;
     let begun = Instant::now();
     stage
-        .wait(|kubelet| {
-            offered
-                .iter()
-                .zip(&before)
-                .all(|(o, before)| kubelet.allocatable(&o.resource) == *before)
-        })
+        .wait(|kubelet| offered.iter().zip(&before).all(|(o, before)| kubelet.allocatable(&o.resource) == *before))
         .await?;
     story.restarted(begun.elapsed(), offered.len())
 }

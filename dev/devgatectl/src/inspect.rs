@@ -135,10 +135,7 @@ pub(crate) fn facts(report: &Report) -> String {
 }
 
 fn widest() -> anyhow::Result<PluginPolicy> {
-    let file = PolicyFile {
-        name: "built in",
-        text: WIDEST,
-    };
+    let file = PolicyFile { name: "built in", text: WIDEST };
     let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     policy.plugins.into_values().next().context("a policy without a plugin")
 }
@@ -151,17 +148,11 @@ pub(crate) fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     anyhow::ensure!(metadata.is_file(), "{}: is not a regular file", named());
     let mut bytes = Vec::new();
     let opened = File::open(path).with_context(named)?;
-    opened
-        .take(most.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .with_context(named)?;
+    opened.take(most.saturating_add(1)).read_to_end(&mut bytes).with_context(named)?;
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > most {
-        let message = format!(
-            "{}: is larger than {}, the most that a component may have",
-            path.display(),
-            ByteSize(most)
-        );
+        let message =
+            format!("{}: is larger than {}, the most that a component may have", path.display(), ByteSize(most));
         return Err(exit::with_code(exit::FOUND, message));
     }
     Ok(bytes)
@@ -219,11 +210,7 @@ impl Report {
     }
 
     fn new(path: &Path, bytes: &[u8], inspection: Inspection) -> Self {
-        let name = path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut report = Self {
             file: escape(&path.to_string_lossy(), 1024),
             size: bytes.len(),
@@ -255,12 +242,7 @@ impl Report {
                 Need::Key(key) => ("key", Some(*key), None),
                 Need::Never(reason) => ("never", None, Some(reason.clone())),
             };
-            Import {
-                name: import.name.to_string(),
-                need,
-                key,
-                reason,
-            }
+            Import { name: import.name.to_string(), need, key, reason }
         });
         self.imports = imports.collect();
         let never = |import: &Import| Some(format!("import {} {}", import.name, import.reason.as_deref()?));
@@ -275,10 +257,7 @@ impl Report {
                 Role::Tool => &mut self.tools,
                 Role::Sdk => &mut self.sdks,
             };
-            list.push(Producer {
-                name: producer.name,
-                version: producer.version,
-            });
+            list.push(Producer { name: producer.name, version: producer.version });
         }
         self.metadata = Metadata::of(described);
         self.contract = contents.contract.map(|version| version.to_string());

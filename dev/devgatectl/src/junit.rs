@@ -33,10 +33,7 @@ pub(crate) fn xml(name: &str, suites: &[Suite]) -> String {
         let skipped = cases.iter().filter(|case| case.skipped.is_some()).count();
         let took: Option<Duration> = cases.iter().map(|case| case.took).sum();
         let tests = cases.len();
-        format!(
-            "tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"{}",
-            time(took)
-        )
+        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"{}", time(took))
     };
     let all = counts(&mut suites.iter().flat_map(|suite| &suite.cases));
     let _ = writeln!(text, "<testsuites name=\"{}\" {all}>", escape(name));
@@ -69,8 +66,7 @@ fn one(text: &mut String, case: &Case) {
 }
 
 fn time(took: Option<Duration>) -> String {
-    took.map(|took| format!(" time=\"{:.3}\"", took.as_secs_f64()))
-        .unwrap_or_default()
+    took.map(|took| format!(" time=\"{:.3}\"", took.as_secs_f64())).unwrap_or_default()
 }
 
 /// XML has no way to say most control characters at all.

@@ -53,9 +53,5 @@ fn main() -> ExitCode {
 }
 
 fn sources(node: OpenNode) -> Sources {
-    Sources {
-        node,
-        programs: Programs::beside_or_own,
-        puller: Program::puller_or_own,
-    }
+    Sources { node, programs: Programs::beside_or_own, puller: Program::puller_or_own }
 }

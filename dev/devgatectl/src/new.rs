@@ -46,10 +46,7 @@ pub(crate) fn new(args: &NewArgs) -> anyhow::Result<()> {
 fn sdk_in(checkout: &Path) -> anyhow::Result<PathBuf> {
     let guests = checkout.join("guests");
     if !guests.join("sdk/Cargo.toml").is_file() {
-        let message = format!(
-            "--sdk {}: this is no checkout of devgate; it has no guests/sdk",
-            checkout.display()
-        );
+        let message = format!("--sdk {}: this is no checkout of devgate; it has no guests/sdk", checkout.display());
         return Err(exit::with_code(exit::USAGE, message));
     }
     fs::canonicalize(&guests).with_context(|| guests.display().to_string())
@@ -138,16 +135,10 @@ mod tests {
             let text = |wanted: &str| &files.iter().find(|(path, _)| path == wanted).unwrap().1;
             assert!(!commands(text("README.md")).is_empty(), "{lang:?}");
             let policy = text("policy.yaml");
-            let file = devgate_policy::PolicyFile {
-                name: "policy.yaml",
-                text: policy,
-            };
+            let file = devgate_policy::PolicyFile { name: "policy.yaml", text: policy };
             let parsed = devgate_policy::parse(&[file]);
             assert!(parsed.is_ok(), "{lang:?}: {policy}");
-            assert!(
-                policy.contains("acme.com/acme-npu") && policy.contains("ACME_NPU_MODE"),
-                "{policy}"
-            );
+            assert!(policy.contains("acme.com/acme-npu") && policy.contains("ACME_NPU_MODE"), "{policy}");
         }
     }
 
@@ -172,20 +163,11 @@ mod tests {
             (manifest, has_sdk)
         };
         let (manifest, has_sdk) = project(Some(Path::new("/checkout \"x\"/guests")));
-        assert!(
-            manifest.contains(r#"devgate-sdk = { path = "/checkout \"x\"/guests/sdk" }"#),
-            "{manifest}"
-        );
-        assert!(
-            manifest.contains(r#"devgate-testing = { path = "/checkout \"x\"/guests/testing" }"#),
-            "{manifest}"
-        );
+        assert!(manifest.contains(r#"devgate-sdk = { path = "/checkout \"x\"/guests/sdk" }"#), "{manifest}");
+        assert!(manifest.contains(r#"devgate-testing = { path = "/checkout \"x\"/guests/testing" }"#), "{manifest}");
         assert!(!has_sdk);
         let (manifest, has_sdk) = project(None);
-        assert!(
-            manifest.contains(r#"devgate-sdk = { path = "devgate/guests/sdk" }"#),
-            "{manifest}"
-        );
+        assert!(manifest.contains(r#"devgate-sdk = { path = "devgate/guests/sdk" }"#), "{manifest}");
         assert!(has_sdk);
     }
 
@@ -194,9 +176,6 @@ mod tests {
         let files = files::of(Lang::Rust, &names(), None).unwrap();
         let said = summary(Path::new("npu"), &names(), &files);
         assert!(said.contains("\n  src/lib.rs\n"), "{said}");
-        assert!(
-            said.contains(" files of devgate)\n") && said.lines().count() < 30,
-            "{said}"
-        );
+        assert!(said.contains(" files of devgate)\n") && said.lines().count() < 30, "{said}");
     }
 }

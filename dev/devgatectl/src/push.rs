@@ -19,10 +19,7 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     let report = inspect::of(&args.file, &bytes)?;
     if !report.runs() {
         let problems = report.problems().join("\n  ");
-        let message = format!(
-            "{}: this host could not run it; nothing was pushed:\n  {problems}",
-            args.file.display()
-        );
+        let message = format!("{}: this host could not run it; nothing was pushed:\n  {problems}", args.file.display());
         return Err(exit::with_code(exit::FOUND, message));
     }
     let about = about(&report, &args.annotation);
@@ -57,10 +54,5 @@ fn about(report: &inspect::Report, more: &[(String, String)]) -> About {
         .filter_map(|(name, value)| Some((format!("org.opencontainers.image.{name}"), value?)))
         .collect();
     annotations.extend(more.iter().cloned());
-    About {
-        imports: said.imports,
-        exports: said.exports,
-        author: said.author,
-        annotations,
-    }
+    About { imports: said.imports, exports: said.exports, author: said.author, annotations }
 }

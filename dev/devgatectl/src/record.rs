@@ -97,6 +97,5 @@ fn write(out: &Path, text: &str, force: bool) -> anyhow::Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(there(out)),
         opened => opened.with_context(|| out.display().to_string())?,
     };
-    file.write_all(text.as_bytes())
-        .with_context(|| out.display().to_string())
+    file.write_all(text.as_bytes()).with_context(|| out.display().to_string())
 }

@@ -32,10 +32,7 @@ use tokio::sync::Semaphore;
 /// Runs the command.
 pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let prepared = prepare(args)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.context("start the runtime")?;
     let begun = Instant::now();
     let outcomes = runtime.block_on(async {
@@ -110,10 +107,7 @@ fn junit(outcomes: &[Outcome]) -> Suite {
             skipped: None,
         }
     };
-    Suite {
-        name: "scenarios".to_owned(),
-        cases: outcomes.iter().map(case).collect(),
-    }
+    Suite { name: "scenarios".to_owned(), cases: outcomes.iter().map(case).collect() }
 }
 
 /// All scenarios, with what they name; what is wrong is told of all of them.
@@ -125,11 +119,7 @@ fn prepare(args: &SimulateArgs) -> anyhow::Result<Vec<Prepared>> {
     let (mut prepared, mut wrong) = (Vec::new(), Vec::new());
     for file in &files {
         let scenario = scenario::open(file).and_then(|scenario| {
-            play::prepare(
-                scenario,
-                args.components.as_deref(),
-                registry::passed_on(&args.registry, args.pull),
-            )
+            play::prepare(scenario, args.components.as_deref(), registry::passed_on(&args.registry, args.pull))
         });
         match scenario {
             Ok(scenario) => prepared.push(scenario),
@@ -139,9 +129,7 @@ fn prepare(args: &SimulateArgs) -> anyhow::Result<Vec<Prepared>> {
     match wrong.first() {
         None => Ok(prepared),
         Some(first) => {
-            let code = first
-                .downcast_ref::<exit::Coded>()
-                .map_or(exit::FAILED, |coded| coded.code);
+            let code = first.downcast_ref::<exit::Coded>().map_or(exit::FAILED, |coded| coded.code);
             let all: Vec<_> = wrong.iter().map(|error| format!("{error:#}")).collect();
             Err(exit::with_code(code, all.join("\n")))
         }

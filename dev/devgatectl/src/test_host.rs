@@ -77,10 +77,7 @@ impl Drop for TestHost {
 impl TestHost {
     /// Starts the stand-in, then the host.
     pub(crate) async fn set(setup: Setup<'_>) -> anyhow::Result<Self> {
-        let dir = tempfile::Builder::new()
-            .prefix("devgate-")
-            .tempdir()
-            .context("make a temporary directory")?;
+        let dir = tempfile::Builder::new().prefix("devgate-").tempdir().context("make a temporary directory")?;
         let node_root = own_recording(setup.node_root, dir.path())?;
         std::fs::write(dir.path().join("policy.yaml"), setup.policy)?;
         let config = StandInConfig {
@@ -157,10 +154,7 @@ impl TestHost {
                 return Ok(line);
             }
             if Instant::now() > deadline {
-                bail!(
-                    "the host did not log it within {PATIENCE:?}; its log:\n{}",
-                    self.last_words()
-                );
+                bail!("the host did not log it within {PATIENCE:?}; its log:\n{}", self.last_words());
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -169,14 +163,9 @@ impl TestHost {
     /// Stops the host as Kubernetes does, and checks that it leaves well.
     pub(crate) async fn end(&mut self) -> anyhow::Result<()> {
         let mut host = self.host.take().context("the host does not run")?;
-        let pid = host
-            .id()
-            .and_then(|id| Pid::from_raw(id.cast_signed()))
-            .context("the host has ended by itself")?;
+        let pid = host.id().and_then(|id| Pid::from_raw(id.cast_signed())).context("the host has ended by itself")?;
         kill_process(pid, Signal::TERM).context("send SIGTERM")?;
-        let status = tokio::time::timeout(PATIENCE, host.wait())
-            .await
-            .context("the host did not stop")??;
+        let status = tokio::time::timeout(PATIENCE, host.wait()).await.context("the host did not stop")??;
         if !status.success() {
             bail!("the host ended with {status}; its log:\n{}", self.last_words());
         }
@@ -207,9 +196,7 @@ impl TestHost {
     pub(crate) fn last_words(&self) -> String {
         let lines = self.lines();
         let last = lines.iter().skip(lines.len().saturating_sub(LAST_WORDS));
-        last.map(|line| format!("  {} {}", line.level, line.message))
-            .collect::<Vec<_>>()
-            .join("\n")
+        last.map(|line| format!("  {} {}", line.level, line.message)).collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -28,9 +28,7 @@ impl StandIn {
                 if let Err(error) = self.allocate(pod, container, resource, count, &mut reusable).await {
                     let rejection = Rejection::new(&error);
                     self.remove(&pod.name);
-                    self.shared
-                        .events
-                        .push(Event::Rejected(pod.name.clone(), rejection.message.clone()));
+                    self.shared.events.push(Event::Rejected(pod.name.clone(), rejection.message.clone()));
                     return Err(rejection);
                 }
             }
@@ -49,13 +47,7 @@ impl StandIn {
         self.allocate_what_is_missing(pod, container).await?;
         let replies = {
             let state = self.shared.lock();
-            state
-                .node
-                .pods
-                .get(pod)
-                .and_then(|containers| containers.get(container))
-                .cloned()
-                .unwrap_or_default()
+            state.node.pods.get(pod).and_then(|containers| containers.get(container)).cloned().unwrap_or_default()
         };
         let mut options = RunOptions::default();
         for (resource, allocation) in in_random_order(&replies) {
@@ -83,8 +75,7 @@ impl StandIn {
             if remembered(resource) {
                 continue;
             }
-            self.allocate(&spec, container, resource, count, &mut Reusable::new())
-                .await?;
+            self.allocate(&spec, container, resource, count, &mut Reusable::new()).await?;
         }
         Ok(())
     }
@@ -117,11 +108,7 @@ impl StandIn {
     #[must_use]
     pub fn held(&self, pod: &str, container: &str) -> BTreeMap<String, BTreeSet<String>> {
         let state = self.shared.lock();
-        let held = state
-            .node
-            .pods
-            .get(pod)
-            .and_then(|containers| containers.get(container));
+        let held = state.node.pods.get(pod).and_then(|containers| containers.get(container));
         let ids = |(resource, allocation): (&String, &Allocation)| (resource.clone(), allocation.ids.clone());
         held.into_iter().flatten().map(ids).collect()
     }
@@ -171,14 +158,10 @@ impl StandIn {
             process.registry.endpoint(resource)?
         };
         let mut plugin = endpoint.0.plugin().ok_or("plugin not connected")?;
-        let mut request = tonic::Request::new(api::PreStartContainerRequest {
-            devices_ids: ids.iter().cloned().collect(),
-        });
+        let mut request =
+            tonic::Request::new(api::PreStartContainerRequest { devices_ids: ids.iter().cloned().collect() });
         request.set_timeout(self.shared.config.pre_start_timeout);
-        let call = tokio::time::timeout(
-            self.shared.config.pre_start_timeout,
-            plugin.pre_start_container(request),
-        );
+        let call = tokio::time::timeout(self.shared.config.pre_start_timeout, plugin.pre_start_container(request));
         match call.await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(status)) => Err(go_text(&status)),
@@ -239,16 +222,9 @@ impl StandIn {
         let devices = state.node.devices.get(resource);
         let devices = devices.ok_or_else(|| format!("cannot allocate unregistered device {resource}"))?;
         if devices.healthy.is_empty() {
-            return Err(format!(
-                "no healthy devices present; cannot allocate unhealthy devices {resource}"
-            ));
+            return Err(format!("no healthy devices present; cannot allocate unhealthy devices {resource}"));
         }
-        let held = state
-            .node
-            .pods
-            .get(&pod.name)
-            .and_then(|c| c.get(&container.name))
-            .and_then(|r| r.get(resource));
+        let held = state.node.pods.get(&pod.name).and_then(|c| c.get(&container.name)).and_then(|r| r.get(resource));
         if let Some(held) = held {
             if !held.ids.is_subset(&devices.healthy) {
                 return Err(format!(
@@ -265,13 +241,7 @@ impl StandIn {
             }
             return Ok(None);
         }
-        let reused = reusable
-            .get(resource)
-            .into_iter()
-            .flatten()
-            .take(count)
-            .cloned()
-            .collect::<BTreeSet<_>>();
+        let reused = reusable.get(resource).into_iter().flatten().take(count).cloned().collect::<BTreeSet<_>>();
         let allocated = state.node.allocated(resource);
         let available: BTreeSet<String> = devices.healthy.difference(&allocated).cloned().collect();
         let missing = count - reused.len();
@@ -286,15 +256,7 @@ impl StandIn {
             return Err(format!("device {taken} of {resource} was chosen and is not available"));
         }
         let (client, options) = process.registry.endpoint(resource)?;
-        Ok(Some(Need {
-            count,
-            chosen,
-            reused,
-            available,
-            client,
-            options,
-            alive: process.alive.clone(),
-        }))
+        Ok(Some(Need { count, chosen, reused, available, client, options, alive: process.alive.clone() }))
     }
 
     /// Which devices to take: those of init containers, then what the plugin prefers, then any.

@@ -30,11 +30,7 @@ pub(super) fn write(path: &Path, node: &Node) -> io::Result<()> {
             }
         }
     }
-    let registered: BTreeMap<_, _> = node
-        .devices
-        .iter()
-        .map(|(name, devices)| (name, &devices.healthy))
-        .collect();
+    let registered: BTreeMap<_, _> = node.devices.iter().map(|(name, devices)| (name, &devices.healthy)).collect();
     let data = json!({ "PodDeviceEntries": entries, "RegisteredDevices": registered });
     let checksum = fnv1a(data.to_string().as_bytes());
     let temporary = path.with_file_name(format!(".{}.tmp", super::CHECKPOINT));
@@ -53,58 +49,25 @@ pub(super) fn read(path: &Path) -> io::Result<Node> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Node::default()),
         Err(error) => return Err(error),
     };
-    let bad = |what: &str| {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("checkpoint {}: {what}", path.display()),
-        )
-    };
+    let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("checkpoint {}: {what}", path.display()));
     let file: Value = serde_json::from_slice(&text).map_err(|error| bad(&error.to_string()))?;
     let data = file.get("Data").ok_or_else(|| bad("no Data"))?;
     if file.get("Checksum") != Some(&json!(fnv1a(data.to_string().as_bytes()))) {
         return Err(bad("checkpoint is corrupted"));
     }
     let mut pods = Allocations::new();
-    for entry in data
-        .get("PodDeviceEntries")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    for entry in data.get("PodDeviceEntries").and_then(Value::as_array).into_iter().flatten() {
         let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let reply = STANDARD
-            .decode(text("AllocResp"))
-            .map_err(|error| bad(&error.to_string()))?;
+        let reply = STANDARD.decode(text("AllocResp")).map_err(|error| bad(&error.to_string()))?;
         let reply =
             api::ContainerAllocateResponse::decode(reply.as_slice()).map_err(|error| bad(&error.to_string()))?;
-        let numa = entry
-            .get("DeviceIDs")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::values);
-        let ids = numa
-            .filter_map(Value::as_array)
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect();
-        let container = pods
-            .entry(text("PodUID"))
-            .or_default()
-            .entry(text("ContainerName"))
-            .or_default();
+        let numa = entry.get("DeviceIDs").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let ids = numa.filter_map(Value::as_array).flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let container = pods.entry(text("PodUID")).or_default().entry(text("ContainerName")).or_default();
         container.insert(text("ResourceName"), Allocation { ids, reply });
     }
-    let registered = data
-        .get("RegisteredDevices")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flat_map(Map::keys);
-    Ok(Node {
-        devices: registered.map(|name| (name.clone(), Devices::default())).collect(),
-        pods,
-        ..Node::default()
-    })
+    let registered = data.get("RegisteredDevices").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    Ok(Node { devices: registered.map(|name| (name.clone(), Devices::default())).collect(), pods, ..Node::default() })
 }
 
 /// The ids by NUMA node, `-1` for none.
@@ -112,11 +75,7 @@ fn by_numa(node: &Node, resource: &str, ids: &BTreeSet<String>) -> BTreeMap<Stri
     let numa = node.devices.get(resource).map(|devices| &devices.numa);
     let mut nodes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for id in ids {
-        let of = numa
-            .and_then(|numa| numa.get(id))
-            .into_iter()
-            .flatten()
-            .map(ToString::to_string);
+        let of = numa.and_then(|numa| numa.get(id)).into_iter().flatten().map(ToString::to_string);
         let mut of: Vec<String> = of.collect();
         if of.is_empty() {
             of.push("-1".to_owned());
@@ -129,9 +88,7 @@ fn by_numa(node: &Node, resource: &str, ids: &BTreeSet<String>) -> BTreeMap<Stri
 }
 
 fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -139,14 +96,9 @@ mod tests {
     use super::*;
 
     fn node() -> Node {
-        let reply = api::ContainerAllocateResponse {
-            envs: [("A".to_owned(), "1".to_owned())].into(),
-            ..Default::default()
-        };
-        let allocation = Allocation {
-            ids: ["a".to_owned(), "b".to_owned()].into(),
-            reply,
-        };
+        let reply =
+            api::ContainerAllocateResponse { envs: [("A".to_owned(), "1".to_owned())].into(), ..Default::default() };
+        let allocation = Allocation { ids: ["a".to_owned(), "b".to_owned()].into(), reply };
         let devices = Devices {
             healthy: ["a".to_owned(), "b".to_owned()].into(),
             unhealthy: ["c".to_owned()].into(),
@@ -176,10 +128,7 @@ mod tests {
             "AllocResp": "CgYKAUESATE=",
         });
         let registered = json!({"vendor.com/gpu": ["a", "b"]});
-        assert_eq!(
-            file["Data"],
-            json!({"PodDeviceEntries": [entry], "RegisteredDevices": registered})
-        );
+        assert_eq!(file["Data"], json!({"PodDeviceEntries": [entry], "RegisteredDevices": registered}));
         let read = read(&path).unwrap();
         assert_eq!(read.pods, node().pods);
         assert_eq!(read.devices["vendor.com/gpu"], Devices::default());

@@ -46,10 +46,7 @@ impl api::registration_server::Registration for Registration {
     async fn register(&self, request: Request<api::RegisterRequest>) -> Result<Response<api::Empty>, Status> {
         let request = request.into_inner();
         let (resource, endpoint) = (request.resource_name.clone(), request.endpoint.clone());
-        self.shared.events.push(Event::Asked {
-            resource: resource.clone(),
-            endpoint: endpoint.clone(),
-        });
+        self.shared.events.push(Event::Asked { resource: resource.clone(), endpoint: endpoint.clone() });
         let answer = self.shared.answer.borrow().clone();
         let late = match answer {
             Answer::Hang => {
@@ -74,10 +71,7 @@ impl api::registration_server::Registration for Registration {
             tokio::time::sleep(delay).await;
         }
         registered.map(|()| Response::new(api::Empty {})).map_err(|error| {
-            self.shared.events.push(Event::Refused {
-                resource,
-                error: error.clone(),
-            });
+            self.shared.events.push(Event::Refused { resource, error: error.clone() });
             Status::unknown(error)
         })
     }
@@ -125,10 +119,7 @@ async fn register(
     let _ = client.plugin.set(plugin.clone());
     with_process(shared, alive, |process| {
         process.registry.connected(&client, options);
-        shared.events.push(Event::Registered {
-            resource: client.resource.clone(),
-            endpoint: client.endpoint.clone(),
-        });
+        shared.events.push(Event::Registered { resource: client.resource.clone(), endpoint: client.endpoint.clone() });
     })?;
     if *shared.answer.borrow() == Answer::HangUp {
         client.disconnect.cancel();
@@ -221,10 +212,7 @@ fn take_list(shared: &Shared, client: &Arc<Client>, list: &api::ListAndWatchResp
         unhealthy: devices.unhealthy.len(),
     };
     let mut state = shared.lock();
-    let counts = state
-        .process
-        .as_ref()
-        .is_some_and(|p| p.registry.listens_to(client, shared.config.version));
+    let counts = state.process.as_ref().is_some_and(|p| p.registry.listens_to(client, shared.config.version));
     if counts {
         state.node.devices.insert(client.resource.clone(), devices);
         state.node.advertise();

@@ -16,11 +16,7 @@ impl Devices {
     pub(super) fn from_list(list: &api::ListAndWatchResponse) -> Self {
         let (healthy, unhealthy) = super::split(list);
         let nodes = |d: &api::Device| d.topology.iter().flat_map(|t| &t.nodes).map(|n| n.id).collect();
-        Self {
-            healthy,
-            unhealthy,
-            numa: list.devices.iter().map(|d| (d.id.clone(), nodes(d))).collect(),
-        }
+        Self { healthy, unhealthy, numa: list.devices.iter().map(|d| (d.id.clone(), nodes(d))).collect() }
     }
 
     pub(super) fn all_unhealthy(&mut self) {
@@ -28,13 +24,8 @@ impl Devices {
     }
 
     pub(super) fn by_id(&self) -> BTreeMap<String, (bool, BTreeSet<i64>)> {
-        let ids = self
-            .healthy
-            .iter()
-            .map(|id| (id, true))
-            .chain(self.unhealthy.iter().map(|id| (id, false)));
-        ids.map(|(id, healthy)| (id.clone(), (healthy, self.numa.get(id).cloned().unwrap_or_default())))
-            .collect()
+        let ids = self.healthy.iter().map(|id| (id, true)).chain(self.unhealthy.iter().map(|id| (id, false)));
+        ids.map(|(id, healthy)| (id.clone(), (healthy, self.numa.get(id).cloned().unwrap_or_default()))).collect()
     }
 }
 
@@ -70,17 +61,13 @@ impl Node {
     pub(super) fn advertise(&mut self) {
         for (resource, devices) in &self.devices {
             let healthy = devices.healthy.len();
-            self.advertised
-                .insert(resource.clone(), (healthy + devices.unhealthy.len(), healthy));
+            self.advertised.insert(resource.clone(), (healthy + devices.unhealthy.len(), healthy));
         }
     }
 
     pub(super) fn allocated(&self, resource: &str) -> BTreeSet<String> {
         let containers = self.pods.values().flat_map(BTreeMap::values);
-        containers
-            .filter_map(|c| c.get(resource))
-            .flat_map(|a| a.ids.iter().cloned())
-            .collect()
+        containers.filter_map(|c| c.get(resource)).flat_map(|a| a.ids.iter().cloned()).collect()
     }
 
     /// Frees what pods have that are gone. There is no call to a plugin for this.

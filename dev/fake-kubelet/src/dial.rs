@@ -42,16 +42,12 @@ pub(crate) async fn dial(path: PathBuf, timeout: Duration, cut: &CancellationTok
         })
     };
     let connecting = async {
-        let channel = Endpoint::from_static("http://localhost")
-            .connect_with_connector(connector)
-            .await;
+        let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await;
         let channel = channel?;
         heard.cancelled().await;
         Ok(channel)
     };
-    tokio::time::timeout(timeout, connecting)
-        .await
-        .unwrap_or(Err(DialError::Late))
+    tokio::time::timeout(timeout, connecting).await.unwrap_or(Err(DialError::Late))
 }
 
 /// A client's connection that tells when it is first heard from.
@@ -95,11 +91,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.sock");
         let _listener = bind(&path).unwrap();
-        assert!(
-            devgate_kubelet::transport::connect(path.clone(), Duration::from_secs(5))
-                .await
-                .is_ok()
-        );
+        assert!(devgate_kubelet::transport::connect(path.clone(), Duration::from_secs(5)).await.is_ok());
         let never = CancellationToken::new();
         let error = dial(path, Duration::from_millis(50), &never).await.unwrap_err();
         assert_eq!(error.to_string(), "context deadline exceeded");

@@ -84,11 +84,7 @@ impl std::error::Error for TimedOut {}
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "what was waited for did not come within {:?}; what came:",
-            self.after
-        )?;
+        write!(f, "what was waited for did not come within {:?}; what came:", self.after)?;
         let start = self.events.first().map(|first| first.at);
         for Moment { at, event } in &self.events {
             let since = start.map(|start| at.duration_since(start)).unwrap_or_default();
@@ -106,10 +102,7 @@ pub(super) struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self {
-            moments: Mutex::default(),
-            count: watch::Sender::new(0),
-        }
+        Self { moments: Mutex::default(), count: watch::Sender::new(0) }
     }
 }
 
@@ -117,10 +110,7 @@ impl Log {
     pub(super) fn push(&self, event: Event) {
         tracing::debug!(?event, "stand-in");
         let at = Instant::now();
-        self.moments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Moment { at, event });
+        self.moments.lock().unwrap_or_else(PoisonError::into_inner).push(Moment { at, event });
         self.count.send_modify(|count| *count += 1);
     }
 

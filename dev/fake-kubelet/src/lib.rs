@@ -158,11 +158,7 @@ impl StandIn {
             .chain(&before.active)
             .cloned()
             .collect();
-        state.node = Node {
-            advertised: before.advertised,
-            active,
-            ..node
-        };
+        state.node = Node { advertised: before.advertised, active, ..node };
         self.shared.events.push(Event::Started);
         Ok(())
     }
@@ -251,13 +247,7 @@ impl StandIn {
     /// The devices of `resource` as the kubelet counts them, by id: whether they are healthy, and their NUMA nodes.
     #[must_use]
     pub fn devices(&self, resource: &str) -> BTreeMap<String, (bool, BTreeSet<i64>)> {
-        self.shared
-            .lock()
-            .node
-            .devices
-            .get(resource)
-            .map(devices::Devices::by_id)
-            .unwrap_or_default()
+        self.shared.lock().node.devices.get(resource).map(devices::Devices::by_id).unwrap_or_default()
     }
 
     /// The ids that pods hold.
@@ -270,11 +260,7 @@ impl StandIn {
     #[must_use]
     pub fn streams(&self, resource: &str) -> Vec<PathBuf> {
         let state = self.shared.lock();
-        state
-            .process
-            .as_ref()
-            .map(|process| process.registry.streams(resource))
-            .unwrap_or_default()
+        state.process.as_ref().map(|process| process.registry.streams(resource)).unwrap_or_default()
     }
 
     /// Ends all streams of `resource` from the kubelet's side, as it does when it takes one plugin for another.
@@ -307,10 +293,7 @@ impl StandIn {
     /// The files in the device-plugin directory, sorted.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.shared.config.dir)
-            .into_iter()
-            .flatten()
-            .flatten();
+        let entries = std::fs::read_dir(&self.shared.config.dir).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
@@ -336,10 +319,8 @@ impl StandIn {
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
         let incoming = Incoming::new(bind(&self.socket())?, cut.clone());
         let stopped = stop.clone().cancelled_owned();
-        let service = RegistrationServer::new(client::Registration {
-            shared: Arc::clone(&self.shared),
-            alive: alive.clone(),
-        });
+        let service =
+            RegistrationServer::new(client::Registration { shared: Arc::clone(&self.shared), alive: alive.clone() });
         let task = tokio::spawn(async move {
             let served = tonic::transport::Server::builder().serve_with_incoming_shutdown(service, incoming, stopped);
             if let Err(error) = served.await {
@@ -387,10 +368,7 @@ fn go_text(status: &tonic::Status) -> String {
 /// The ids of a list, as `(healthy, unhealthy)`: only the exact word counts.
 fn split(list: &api::ListAndWatchResponse) -> (BTreeSet<String>, BTreeSet<String>) {
     let ids = |healthy: bool| {
-        let of = list
-            .devices
-            .iter()
-            .filter(move |d| (d.health == api::HEALTHY) == healthy);
+        let of = list.devices.iter().filter(move |d| (d.health == api::HEALTHY) == healthy);
         of.map(|d| d.id.clone()).collect()
     };
     (ids(true), ids(false))

@@ -26,14 +26,7 @@ pub struct RunOptions {
 impl RunOptions {
     /// Adds a resource's reply. The kubelet goes through the resources in random order.
     pub(super) fn add(&mut self, reply: &api::ContainerAllocateResponse, version: KubeletVersion) {
-        let Self {
-            envs,
-            mounts,
-            devices,
-            annotations,
-            cdi_devices,
-            conflicts,
-        } = self;
+        let Self { envs, mounts, devices, annotations, cdi_devices, conflicts } = self;
         for (key, value) in &reply.envs {
             first(envs, key, value, conflicts);
         }
@@ -72,11 +65,7 @@ mod tests {
     #[test]
     fn the_first_seen_wins_and_the_conflict_is_kept() {
         let reply = |value: &str| api::ContainerAllocateResponse {
-            envs: [
-                ("A".to_owned(), value.to_owned()),
-                (format!("B_{value}"), String::new()),
-            ]
-            .into(),
+            envs: [("A".to_owned(), value.to_owned()), (format!("B_{value}"), String::new())].into(),
             ..Default::default()
         };
         let mut options = RunOptions::default();

@@ -29,10 +29,7 @@ impl Pod {
     /// A pod with one container, `main`.
     #[must_use]
     pub fn new(name: &str, resources: &[(&str, usize)]) -> Self {
-        Self {
-            name: name.to_owned(),
-            containers: vec![Container::new("main", resources)],
-        }
+        Self { name: name.to_owned(), containers: vec![Container::new("main", resources)] }
     }
 }
 
@@ -43,10 +40,7 @@ impl Container {
         Self {
             name: name.to_owned(),
             init: false,
-            resources: resources
-                .iter()
-                .map(|&(resource, count)| (resource.to_owned(), count))
-                .collect(),
+            resources: resources.iter().map(|&(resource, count)| (resource.to_owned(), count)).collect(),
             chosen: BTreeMap::new(),
         }
     }
@@ -54,10 +48,7 @@ impl Container {
     /// The same as an ordinary init container.
     #[must_use]
     pub fn init(name: &str, resources: &[(&str, usize)]) -> Self {
-        Self {
-            init: true,
-            ..Self::new(name, resources)
-        }
+        Self { init: true, ..Self::new(name, resources) }
     }
 }
 
@@ -74,8 +65,6 @@ impl Rejection {
     pub const REASON: &'static str = "UnexpectedAdmissionError";
 
     pub(super) fn new(error: &str) -> Self {
-        Self {
-            message: format!("Pod was rejected: Allocate failed due to {error}, which is unexpected"),
-        }
+        Self { message: format!("Pod was rejected: Allocate failed due to {error}, which is unexpected") }
     }
 }

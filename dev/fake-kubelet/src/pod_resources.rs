@@ -88,9 +88,7 @@ impl StandIn {
                     .collect(),
             }
         });
-        ListPodResourcesResponse {
-            pod_resources: pods.collect(),
-        }
+        ListPodResourcesResponse { pod_resources: pods.collect() }
     }
 }
 
@@ -100,12 +98,7 @@ fn devices(node: &super::Node, has: &BTreeMap<String, Allocation>) -> Vec<Contai
     for (resource, allocation) in has {
         let numa = node.devices.get(resource).map(|devices| &devices.numa);
         for id in &allocation.ids {
-            let of: Vec<_> = numa
-                .and_then(|numa| numa.get(id))
-                .into_iter()
-                .flatten()
-                .map(|n| Some(*n))
-                .collect();
+            let of: Vec<_> = numa.and_then(|numa| numa.get(id)).into_iter().flatten().map(|n| Some(*n)).collect();
             for node in if of.is_empty() { vec![None] } else { of } {
                 entries.entry((resource, node)).or_default().push(id.clone());
             }
@@ -114,9 +107,7 @@ fn devices(node: &super::Node, has: &BTreeMap<String, Allocation>) -> Vec<Contai
     let entry = |((resource, node), device_ids): ((&str, Option<i64>), Vec<String>)| ContainerDevices {
         resource_name: resource.to_owned(),
         device_ids,
-        topology: node.map(|id| TopologyInfo {
-            nodes: vec![NumaNode { id }],
-        }),
+        topology: node.map(|id| TopologyInfo { nodes: vec![NumaNode { id }] }),
     };
     entries.into_iter().map(entry).collect()
 }

@@ -32,17 +32,11 @@ impl Registry {
     /// After a restart: resources from the checkpoint are known, but stopped.
     pub(super) fn restored<'a>(resources: impl Iterator<Item = &'a String>) -> Self {
         let stopped = |resource: &String| {
-            let endpoint = Endpoint {
-                client: None,
-                options: api::DevicePluginOptions::default(),
-                stopped: Some(Instant::now()),
-            };
+            let endpoint =
+                Endpoint { client: None, options: api::DevicePluginOptions::default(), stopped: Some(Instant::now()) };
             (resource.clone(), endpoint)
         };
-        Self {
-            endpoints: resources.map(stopped).collect(),
-            ..Self::default()
-        }
+        Self { endpoints: resources.map(stopped).collect(), ..Self::default() }
     }
 
     /// Before the plugin is dialled.
@@ -64,11 +58,7 @@ impl Registry {
 
     /// The plugin answered: it serves the resource from now on.
     pub(super) fn connected(&mut self, client: &Arc<Client>, options: api::DevicePluginOptions) {
-        let endpoint = Endpoint {
-            client: Some(Arc::clone(client)),
-            options,
-            stopped: None,
-        };
+        let endpoint = Endpoint { client: Some(Arc::clone(client)), options, stopped: None };
         self.endpoints.insert(client.resource.clone(), endpoint);
         self.streams.push(Arc::clone(client));
     }
@@ -94,11 +84,7 @@ impl Registry {
                 None => (None, false),
             }
         } else {
-            if self
-                .clients
-                .get(&client.resource)
-                .is_some_and(|c| Arc::ptr_eq(c, client))
-            {
+            if self.clients.get(&client.resource).is_some_and(|c| Arc::ptr_eq(c, client)) {
                 self.clients.remove(&client.resource);
             }
             (Some(Arc::clone(client)), self.serves(client))
@@ -112,12 +98,8 @@ impl Registry {
     /// Resources whose plugin has been away for longer than `grace`; they are forgotten.
     pub(super) fn expired(&mut self, grace: Duration) -> Vec<String> {
         let expired = |e: &Endpoint| e.stopped.is_some_and(|since| since.elapsed() >= grace);
-        let names: Vec<String> = self
-            .endpoints
-            .iter()
-            .filter(|(_, e)| expired(e))
-            .map(|(name, _)| name.clone())
-            .collect();
+        let names: Vec<String> =
+            self.endpoints.iter().filter(|(_, e)| expired(e)).map(|(name, _)| name.clone()).collect();
         for name in &names {
             self.endpoints.remove(name);
         }
@@ -129,10 +111,7 @@ impl Registry {
     /// # Errors
     /// When there is none: the kubelet's text.
     pub(super) fn endpoint(&self, resource: &str) -> Result<(Arc<Client>, api::DevicePluginOptions), String> {
-        let endpoint = self
-            .endpoints
-            .get(resource)
-            .ok_or_else(|| format!("unknown Device Plugin {resource}"))?;
+        let endpoint = self.endpoints.get(resource).ok_or_else(|| format!("unknown Device Plugin {resource}"))?;
         match (&endpoint.client, endpoint.stopped) {
             (Some(client), None) => Ok((Arc::clone(client), endpoint.options)),
             _ => Err(format!("endpoint {resource} has been stopped")),
@@ -153,10 +132,6 @@ impl Registry {
 
     /// The sockets with an open stream.
     pub(super) fn streams(&self, resource: &str) -> Vec<PathBuf> {
-        self.streams
-            .iter()
-            .filter(|c| c.resource == resource)
-            .map(|c| c.path.clone())
-            .collect()
+        self.streams.iter().filter(|c| c.resource == resource).map(|c| c.path.clone()).collect()
     }
 }

@@ -150,11 +150,7 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), RecordingEr
 }
 
 fn remove(world: &mut World, path: &str) -> Result<(), String> {
-    if world.remove(path) {
-        Ok(())
-    } else {
-        Err("is not there".to_owned())
-    }
+    if world.remove(path) { Ok(()) } else { Err("is not there".to_owned()) }
 }
 
 /// The directory of a device that is there.
@@ -217,10 +213,6 @@ pub(super) fn node_of(world: &World, directory: &str) -> Option<(String, NodeNum
         Ok(Entry::Link(target)) => follow(directory, target)?,
         _ => return None,
     };
-    let kind = if subsystem == "sys/class/block" {
-        NodeKind::Block
-    } else {
-        NodeKind::Character
-    };
+    let kind = if subsystem == "sys/class/block" { NodeKind::Block } else { NodeKind::Character };
     Some((format!("dev/{name}"), NodeNumber { kind, major, minor }))
 }

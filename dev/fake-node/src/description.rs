@@ -33,16 +33,9 @@ pub(super) struct Problem {
 pub(crate) fn add(world: &mut World, name: &str, text: &str) -> Result<(), RecordingError> {
     let name = escape(name, 256);
     if text.len() > MOST_RECORDING_BYTES {
-        return Err(RecordingError::TooLarge {
-            name,
-            most: MOST_RECORDING_BYTES,
-        });
+        return Err(RecordingError::TooLarge { name, most: MOST_RECORDING_BYTES });
     }
-    parse(world, text).map_err(|Problem { line, text }| RecordingError::Malformed {
-        name,
-        line,
-        problem: text,
-    })
+    parse(world, text).map_err(|Problem { line, text }| RecordingError::Malformed { name, line, problem: text })
 }
 
 fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
@@ -67,10 +60,7 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             continue;
         }
         let Some((kind, rest)) = line.split_once(": ") else {
-            return Err(at(format!(
-                "\"{}\" is not a letter, a colon, a space and a value",
-                escape(line, 64)
-            )));
+            return Err(at(format!("\"{}\" is not a letter, a colon, a space and a value", escape(line, 64))));
         };
         match (kind, &mut open) {
             ("F" | "D" | "I" | "O" | "K" | "U", _) => elsewhere(world, kind, rest).map_err(at)?,
@@ -87,9 +77,7 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             }
             ("P", None) => open = Some(Description::new(number, rest).map_err(at)?),
             ("P", Some(_)) => {
-                return Err(at(
-                    "a description must end with an empty line before the next P:".to_owned()
-                ));
+                return Err(at("a description must end with an empty line before the next P:".to_owned()));
             }
             ("N" | "S" | "E" | "A" | "H" | "L" | "R", None) => {
                 return Err(at("a description must start with a P: line".to_owned()));
@@ -124,10 +112,7 @@ pub(super) fn elsewhere(world: &mut World, kind: &str, rest: &str) -> Result<(),
 }
 
 fn unknown(kind: &str) -> String {
-    format!(
-        "\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O, K, U",
-        escape(kind, 16)
-    )
+    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O, K, U", escape(kind, 16))
 }
 
 /// `key=value`, with a key.
@@ -159,10 +144,7 @@ pub(crate) fn put_file(world: &mut World, path: &str, content: Vec<u8>) -> Resul
 /// `D: /dev/acme0=c 195:0`: a node that no described device has.
 fn node(world: &mut World, rest: &str) -> Result<(), String> {
     let (path, value) = pair(rest)?;
-    let relative = path
-        .strip_prefix('/')
-        .filter(|path| path.starts_with("dev/"))
-        .ok_or("path must be under /dev")?;
+    let relative = path.strip_prefix('/').filter(|path| path.starts_with("dev/")).ok_or("path must be under /dev")?;
     let (kind, number) = value.split_once(' ').unwrap_or_default();
     let kind = match kind {
         "c" => NodeKind::Character,
@@ -241,11 +223,5 @@ fn attribute(kind: &str, rest: &str) -> Result<(String, Entry), String> {
         return Err(problem.to_owned());
     }
     let content = if kind == "H" { unhex(value)? } else { unescape(value)? };
-    Ok((
-        path.to_owned(),
-        Entry::File {
-            content: content.into(),
-            for_all: kind != "R",
-        },
-    ))
+    Ok((path.to_owned(), Entry::File { content: content.into(), for_all: kind != "R" }))
 }

@@ -56,11 +56,7 @@ pub(crate) fn escape(bytes: &[u8]) -> String {
 
 /// The bytes that pairs of hexadecimal digits stand for.
 pub(crate) fn unhex(value: &str) -> Result<Vec<u8>, String> {
-    let digit = |byte: &u8| {
-        char::from(*byte)
-            .to_digit(16)
-            .and_then(|digit| u8::try_from(digit).ok())
-    };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let byte = |pair: &[u8]| match pair {
         [high, low] => Some(digit(high)? * 16 + digit(low)?),
         _ => None,

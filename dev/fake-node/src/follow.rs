@@ -23,10 +23,8 @@ pub fn follow(
 ) -> Result<RecordedNode, RecordingError> {
     let known = version(recording);
     let node = RecordedNode::open(recording)?;
-    start(&node, recording.to_owned(), known, tell).map_err(|source| NodeError::Open {
-        path: recording.to_owned(),
-        source,
-    })?;
+    start(&node, recording.to_owned(), known, tell)
+        .map_err(|source| NodeError::Open { path: recording.to_owned(), source })?;
     Ok(node)
 }
 

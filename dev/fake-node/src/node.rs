@@ -78,18 +78,13 @@ impl RecordedNode {
     /// # Errors
     /// Where it cannot be opened, is no regular file, or cannot be understood.
     pub fn open(file: &Path) -> Result<Self, RecordingError> {
-        let failed = |source: io::Error| NodeError::Open {
-            path: file.to_owned(),
-            source,
-        };
+        let failed = |source: io::Error| NodeError::Open { path: file.to_owned(), source };
         // A FIFO must not hold anybody.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = openat(CWD, file, flags, Mode::empty()).map_err(|errno| failed(errno.into()))?;
         let stat = fstat(&opened).map_err(|errno| failed(errno.into()))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(RecordingError::NotARecording {
-                path: file.to_string_lossy().into_owned(),
-            });
+            return Err(RecordingError::NotARecording { path: file.to_string_lossy().into_owned() });
         }
         let mut bytes = Vec::new();
         let most = MOST_RECORDING_BYTES as u64 + 1;
@@ -110,10 +105,7 @@ impl RecordedNode {
 
     fn of(recorded: Recorded) -> Self {
         let recorded = Arc::new(recorded);
-        Self {
-            node: Node::of(Arc::clone(&recorded)),
-            recorded,
-        }
+        Self { node: Node::of(Arc::clone(&recorded)), recorded }
     }
 
     /// The node, as those take it who need not know that it is recorded.
@@ -188,10 +180,7 @@ impl RecordedNode {
         let recorded: Weak<Recorded> = Arc::downgrade(&self.recorded);
         move || {
             let recorded = recorded.upgrade()?;
-            Some(Self {
-                node: Node::of(Arc::clone(&recorded)),
-                recorded,
-            })
+            Some(Self { node: Node::of(Arc::clone(&recorded)), recorded })
         }
     }
 }
@@ -199,10 +188,7 @@ impl RecordedNode {
 /// A recording's text.
 fn text_of(name: &str, bytes: Vec<u8>) -> Result<String, RecordingError> {
     if bytes.len() > MOST_RECORDING_BYTES {
-        return Err(RecordingError::TooLarge {
-            name: escape(name, 256),
-            most: MOST_RECORDING_BYTES,
-        });
+        return Err(RecordingError::TooLarge { name: escape(name, 256), most: MOST_RECORDING_BYTES });
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());

@@ -27,10 +27,7 @@ impl Recorded {
 
     /// What is there, not watched yet.
     pub(crate) fn of(world: World) -> Self {
-        Self {
-            world: RwLock::new(world),
-            watchers: Watchers::default(),
-        }
+        Self { world: RwLock::new(world), watchers: Watchers::default() }
     }
 
     /// Applies a change as a whole or not at all.
@@ -106,10 +103,7 @@ impl Tree for Recorded {
         self.with(|world| match world.get(path)? {
             Entry::File { .. } if readers == Readers::World && !world.look(path)?.all_may_read() => Err(NOT_FOR_ALL),
             Entry::File { content, .. } => {
-                if offset
-                    .checked_add(length as u64)
-                    .is_none_or(|end| i64::try_from(end).is_err())
-                {
+                if offset.checked_add(length as u64).is_none_or(|end| i64::try_from(end).is_err()) {
                     return Err(ReadError::Invalid("offset is beyond what a file can have"));
                 }
                 let from = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
@@ -128,10 +122,7 @@ impl Tree for Recorded {
             if entries.len() > MOST_ENTRIES {
                 return Err(ReadError::TooLarge { most: MOST_ENTRIES });
             }
-            Ok(entries
-                .iter()
-                .map(|(name, entry)| (name.clone(), entry.kind()))
-                .collect())
+            Ok(entries.iter().map(|(name, entry)| (name.clone(), entry.kind())).collect())
         })
     }
 

@@ -120,10 +120,8 @@ impl<'r> Recorder<'r> {
             self.want(&device, Depth::Whole);
         }
         let wanted = std::mem::take(&mut self.wanted);
-        let mut all: Vec<_> = wanted
-            .iter()
-            .filter_map(|(device, depth)| Some((device, self.lines_of(device, *depth)?)))
-            .collect();
+        let mut all: Vec<_> =
+            wanted.iter().filter_map(|(device, depth)| Some((device, self.lines_of(device, *depth)?))).collect();
         // One that cannot stand beside the others spoils the world.
         let outside = self.world.clone();
         while let Some((index, why)) = all.iter().enumerate().find_map(|(index, (device, lines))| {
@@ -141,10 +139,7 @@ impl<'r> Recorder<'r> {
                 && self.world.get(&format!("{}/uevent", device.directory())).is_ok()
                 && self.world.get(&path).is_err()
             {
-                let entry = Entry::File {
-                    content: [].into(),
-                    for_all: false,
-                };
+                let entry = Entry::File { content: [].into(), for_all: false };
                 if let Err(why) = self.world.put(&path, entry) {
                     self.leave(&path, why);
                 } else {
@@ -167,9 +162,6 @@ impl<'r> Recorder<'r> {
 
     /// Tells what is left out.
     fn leave(&mut self, path: &str, why: impl Into<String>) {
-        self.unwritten.insert(Unwritten {
-            path: format!("/{path}"),
-            why: why.into(),
-        });
+        self.unwritten.insert(Unwritten { path: format!("/{path}"), why: why.into() });
     }
 }

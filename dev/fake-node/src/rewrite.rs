@@ -42,9 +42,7 @@ impl RecordedNode {
     /// [`RecordingError::Change`] where two things would have the same name, or one none.
     pub fn rewritten(&self, instead: &mut dyn FnMut(Text<'_>) -> Instead) -> Result<Self, RecordingError> {
         let world = rewritten(&self.recorded().world(), instead);
-        Ok(world
-            .map_err(|(what, problem)| RecordingError::Change { what, problem })?
-            .into())
+        Ok(world.map_err(|(what, problem)| RecordingError::Change { what, problem })?.into())
     }
 }
 
@@ -71,18 +69,12 @@ fn rewritten(world: &World, instead: &mut dyn FnMut(Text<'_>) -> Instead) -> Res
             paths.insert(old.clone(), path.clone());
             let entry = match entry {
                 Entry::File { content, for_all } => {
-                    let content = match instead(Text::Content {
-                        path: &old,
-                        bytes: content,
-                    }) {
+                    let content = match instead(Text::Content { path: &old, bytes: content }) {
                         Instead::Same => content.clone(),
                         Instead::Bytes(bytes) => bytes.into(),
                         Instead::Nothing => continue,
                     };
-                    Entry::File {
-                        content,
-                        for_all: *for_all,
-                    }
+                    Entry::File { content, for_all: *for_all }
                 }
                 Entry::Link(target) => match instead(Text::Target(target)) {
                     Instead::Bytes(bytes) => Entry::Link(String::from_utf8_lossy(&bytes).into_owned()),
@@ -133,11 +125,7 @@ mod tests {
         let node = RecordedNode::parse("test", NODE).unwrap();
         let change = |text: &[u8]| {
             let text = String::from_utf8_lossy(text);
-            if text.contains("gone") {
-                Instead::Nothing
-            } else {
-                Instead::Bytes(text.replace(from, to).into_bytes())
-            }
+            if text.contains("gone") { Instead::Nothing } else { Instead::Bytes(text.replace(from, to).into_bytes()) }
         };
         let node = node.rewritten(&mut |text| match text {
             Text::Name(text) | Text::Target(text) | Text::Line(text) => change(text.as_bytes()),
@@ -158,10 +146,7 @@ mod tests {
     #[test]
     fn nothing_takes_another_ones_name() {
         for (from, to) in [("a1", ""), ("a1", "x/y"), ("uevent", "s")] {
-            assert!(
-                matches!(swap(from, to), Err(RecordingError::Change { .. })),
-                "{from} {to}"
-            );
+            assert!(matches!(swap(from, to), Err(RecordingError::Change { .. })), "{from} {to}");
         }
     }
 }

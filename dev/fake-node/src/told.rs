@@ -24,10 +24,7 @@ impl Watchers {
     pub(crate) fn add(&self, kernel_log: bool, sink: &Sink) {
         let mut watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| watcher.sink.strong_count() > 0);
-        watchers.push(Watcher {
-            kernel_log,
-            sink: std::sync::Arc::downgrade(sink),
-        });
+        watchers.push(Watcher { kernel_log, sink: std::sync::Arc::downgrade(sink) });
     }
 
     pub(crate) fn tell(&self, events: &[NodeEvent]) {
@@ -76,13 +73,9 @@ pub(crate) fn difference(before: &World, after: &World) -> Vec<NodeEvent> {
     let said = after.log.strip_prefix(before.log.as_slice());
     let gap = said.is_none().then_some(NodeEvent::Gap);
     let said = said.unwrap_or(&after.log).iter().cloned().map(NodeEvent::Line);
-    let announced = after
-        .announced
-        .strip_prefix(before.announced.as_slice())
-        .unwrap_or_default();
-    let announced = announced
-        .iter()
-        .filter_map(|location| event(after, &format!("{DEVICES}{location}"), DeviceAction::Change));
+    let announced = after.announced.strip_prefix(before.announced.as_slice()).unwrap_or_default();
+    let announced =
+        announced.iter().filter_map(|location| event(after, &format!("{DEVICES}{location}"), DeviceAction::Change));
     let devices = gone.into_iter().chain(come).chain(driven).chain(announced);
     devices.chain(touched).chain(gap).chain(said).collect()
 }

@@ -8,10 +8,8 @@ use crate::RecordingError;
 /// The changes that make up for the removal of a device: its description with those beneath it, and what the removal takes from
 /// elsewhere, such as links to it.
 pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, RecordingError> {
-    let path = device(world, location).map_err(|problem| RecordingError::Change {
-        what: location.to_owned(),
-        problem,
-    })?;
+    let path =
+        device(world, location).map_err(|problem| RecordingError::Change { what: location.to_owned(), problem })?;
     let mut text = write::devices(world, &path);
     let mut without = world.clone();
     change::apply(&mut without, Change::RemoveDevice(location.to_owned()))?;
@@ -57,12 +55,7 @@ pub(super) fn removal(world: &World, location: &str) -> Result<Vec<Change>, Reco
 
 /// The same link, told of the device in whose directory it is.
 fn of_device(world: &World, link: Change) -> Change {
-    let Change::SetLink {
-        mut location,
-        mut path,
-        target,
-    } = link
-    else {
+    let Change::SetLink { mut location, mut path, target } = link else {
         return link;
     };
     while device(world, &location).is_err() {

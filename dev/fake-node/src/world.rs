@@ -30,10 +30,7 @@ pub(crate) enum Entry {
 impl Entry {
     /// A file that everybody may read.
     pub(crate) fn file(content: impl Into<Arc<[u8]>>) -> Self {
-        Self::File {
-            content: content.into(),
-            for_all: true,
-        }
+        Self::File { content: content.into(), for_all: true }
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -142,11 +139,7 @@ impl World {
         if self.log.last().is_some_and(|last| last.micros > micros) {
             return Err("the line is older than the one before it".to_owned());
         }
-        self.log.push(KernelLine {
-            sequence: self.log.len() as u64,
-            micros,
-            text: text.to_owned(),
-        });
+        self.log.push(KernelLine { sequence: self.log.len() as u64, micros, text: text.to_owned() });
         Ok(())
     }
 
@@ -323,12 +316,7 @@ mod tests {
         assert_eq!(world.get("l/b/c/d"), Err(IS_LINK));
         assert_eq!(world.get("a/b/c"), Err(ReadError::NotFound));
         assert_eq!(world.get("x/y/z"), Err(ReadError::NotFound));
-        assert!(
-            world
-                .put("a/b/c", Entry::file([]))
-                .unwrap_err()
-                .contains("a/b is no directory")
-        );
+        assert!(world.put("a/b/c", Entry::file([])).unwrap_err().contains("a/b is no directory"));
         assert!(world.put("a", Entry::file([])).is_err());
     }
 

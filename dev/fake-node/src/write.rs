@@ -73,10 +73,7 @@ fn comments(paragraphs: &mut [String], about: &[String], lines: &[(String, Strin
     if let Some(first) = paragraphs.first_mut()
         && let Some((place, rest)) = first.split_once('\n')
     {
-        let about: String = about
-            .iter()
-            .map(|line| format!("E: {HIDDEN}# {}\n", plain(line)))
-            .collect();
+        let about: String = about.iter().map(|line| format!("E: {HIDDEN}# {}\n", plain(line))).collect();
         *first = format!("{place}\n{about}{rest}");
     }
     if let Some(last) = paragraphs.last_mut()
@@ -109,10 +106,7 @@ fn fits(path: &str, line: &str, unwritten: &mut Vec<Unwritten>) -> bool {
 
 impl Unwritten {
     fn new(path: &str, why: impl Into<String>) -> Self {
-        Self {
-            path: format!("/{path}"),
-            why: why.into(),
-        }
+        Self { path: format!("/{path}"), why: why.into() }
     }
 }
 
@@ -144,13 +138,8 @@ fn elsewhere(world: &World, made: &World, unwritten: &mut Vec<Unwritten>) -> Vec
 pub(super) fn rights(world: &World, top: &str) -> Vec<(String, String)> {
     let beneath = format!("{top}/");
     let wanted = |path: &str| top.is_empty() || path == top || path.starts_with(&beneath);
-    let there = world
-        .rights()
-        .iter()
-        .filter(|(path, _)| wanted(path) && world.look(path).is_ok());
-    there
-        .map(|(path, (uid, mode))| (path.clone(), format!("O: /{path}={uid} {mode:04o}")))
-        .collect()
+    let there = world.rights().iter().filter(|(path, _)| wanted(path) && world.look(path).is_ok());
+    there.map(|(path, (uid, mode))| (path.clone(), format!("O: /{path}={uid} {mode:04o}"))).collect()
 }
 
 /// The line that makes one thing outside the device tree; none where others make it along. The error says why there is none.

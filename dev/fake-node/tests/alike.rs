@@ -21,11 +21,7 @@ const SMALL: &str = include_str!("testdata/small.umockdev");
 /// Writes a tree out as files. Without root, device nodes are left out.
 fn write_out(tree: &dyn Tree, path: &str, to: &Path, nodes: bool) {
     for (name, kind) in tree.list(path).unwrap() {
-        let inner = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{path}/{name}")
-        };
+        let inner = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
         let to = to.join(&name);
         match kind {
             Kind::Directory => {
@@ -39,11 +35,8 @@ fn write_out(tree: &dyn Tree, path: &str, to: &Path, nodes: bool) {
             }
             Kind::Link => symlink(tree.link(&inner).unwrap(), &to).unwrap(),
             Kind::Node(number) if nodes => {
-                let kind = if number.kind == NodeKind::Block {
-                    FileType::BlockDevice
-                } else {
-                    FileType::CharacterDevice
-                };
+                let kind =
+                    if number.kind == NodeKind::Block { FileType::BlockDevice } else { FileType::CharacterDevice };
                 let number = rustix::fs::makedev(number.major, number.minor);
                 rustix::fs::mknodat(CWD, &to, kind, Mode::from_raw_mode(0o600), number).unwrap();
             }
@@ -63,18 +56,8 @@ fn can_make_nodes(directory: &Path) -> bool {
 /// Everything that can be asked of one device.
 fn answers(node: &Node, device: &DevicePath, nodes: bool) -> Vec<String> {
     let mut all = vec![
-        format!(
-            "{:?} {:?} {:?}",
-            node.subsystem(device),
-            node.devtype(device),
-            node.driver(device)
-        ),
-        format!(
-            "{:?} {:?} {:?}",
-            node.numa_node(device),
-            node.exists(device),
-            node.parent(device)
-        ),
+        format!("{:?} {:?} {:?}", node.subsystem(device), node.devtype(device), node.driver(device)),
+        format!("{:?} {:?} {:?}", node.numa_node(device), node.exists(device), node.parent(device)),
         format!("{:?} {:?}", node.child_devices(device), node.iommu_group(device)),
     ];
     if nodes {
@@ -114,16 +97,8 @@ fn answers(node: &Node, device: &DevicePath, nodes: bool) -> Vec<String> {
         all.push(format!("{path}: {:?}", node.attribute(device, &path, 3)));
         all.push(format!("{path}: {:?}", node.attribute_at(device, &path, 2, 3)));
         all.push(format!("{path}: {:?}", node.attribute_at(device, &path, u64::MAX, 3)));
-        all.push(format!(
-            "{path}: {:?} {:?}",
-            node.entries(device, &path),
-            node.link(device, &path)
-        ));
-        all.push(format!(
-            "{path}: {:?} {:?}",
-            node.related(device, &path),
-            node.holder(device, &path)
-        ));
+        all.push(format!("{path}: {:?} {:?}", node.entries(device, &path), node.link(device, &path)));
+        all.push(format!("{path}: {:?} {:?}", node.related(device, &path), node.holder(device, &path)));
     }
     all
 }
@@ -137,10 +112,7 @@ fn live_and_recorded_nodes_give_the_same_answers() {
     }
     let recorded = RecordedNode::parse("small.umockdev", SMALL).unwrap();
     write_out(recorded.tree(), "", directory.path(), nodes);
-    for live in [
-        Node::open(directory.path()).unwrap(),
-        Node::open_stepwise(directory.path()).unwrap(),
-    ] {
+    for live in [Node::open(directory.path()).unwrap(), Node::open_stepwise(directory.path()).unwrap()] {
         let mut seen = 0;
         for (parent, subsystems) in ["sys/bus", "sys/class"].map(|at| (at, recorded.tree().list(at).unwrap())) {
             for (subsystem, _) in subsystems {
@@ -162,13 +134,7 @@ fn live_and_recorded_nodes_give_the_same_answers() {
             assert_eq!(live.devices(subsystem), recorded.devices(subsystem));
             assert_eq!(live.device("pci", subsystem), recorded.device("pci", subsystem));
         }
-        for path in [
-            "/proc/driver/acme/version",
-            "/proc/driver",
-            "/proc/absent",
-            "/proc/",
-            "relative",
-        ] {
+        for path in ["/proc/driver/acme/version", "/proc/driver", "/proc/absent", "/proc/", "relative"] {
             assert_eq!(live.file(path, 4096), recorded.file(path, 4096), "{path}");
             assert_eq!(live.file_entries(path), recorded.file_entries(path), "{path}");
         }
@@ -188,11 +154,7 @@ fn a_recording_that_is_edited_is_read_again_as_a_whole_or_not_at_all() {
     std::fs::write(&file, with("old")).unwrap();
     let node = RecordedNode::open(&file).unwrap();
     let clone = node.clone();
-    let mode = || {
-        clone
-            .attribute(&clone.device("misc", "fuse").unwrap(), "mode", 64)
-            .unwrap()
-    };
+    let mode = || clone.attribute(&clone.device("misc", "fuse").unwrap(), "mode", 64).unwrap();
     assert_eq!(mode(), b"old\n");
     std::fs::write(&file, with("new")).unwrap();
     node.reload(&file).unwrap();

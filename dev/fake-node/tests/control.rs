@@ -76,10 +76,7 @@ fn acts_on(name: &str) -> Vec<String> {
 
 #[test]
 fn a_reset_of_a_bus_acts_on_all_that_is_on_it() {
-    assert_eq!(
-        acts_on("0000:01:00.0"),
-        ["0000:01:00.0", "0000:01:00.1", "0000:01:01.0"]
-    );
+    assert_eq!(acts_on("0000:01:00.0"), ["0000:01:00.0", "0000:01:00.1", "0000:01:01.0"]);
     // One that resets itself alone, and one that cannot be reset.
     assert_eq!(acts_on("0000:01:01.0"), ["0000:01:01.0"]);
     assert_eq!(acts_on("0000:01:00.1"), ["0000:01:00.1"]);
@@ -92,10 +89,7 @@ fn at_a_root_a_reset_that_is_not_described_acts_on_the_slot() {
 
 #[test]
 fn virtual_functions_and_the_iommu_group_belong_to_it() {
-    assert_eq!(
-        acts_on("0000:00:02.0"),
-        ["0000:00:02.0", "0000:00:02.1", "0000:00:02.2", "0000:00:03.0"]
-    );
+    assert_eq!(acts_on("0000:00:02.0"), ["0000:00:02.0", "0000:00:02.1", "0000:00:02.2", "0000:00:03.0"]);
     assert_eq!(acts_on("0000:00:02.1"), ["0000:00:02.1"]);
     assert_eq!(acts_on("0000:00:03.0"), ["0000:00:02.0", "0000:00:03.0"]);
 }
@@ -108,12 +102,7 @@ fn what_is_written_is_there_and_nothing_is_made() {
     assert_eq!(node.attribute(&nic, "sriov_numvfs", 16).unwrap(), b"0");
     node.write_attribute(&nic, "reset", b"1").unwrap();
     assert!(node.attribute(&nic, "reset", 16).is_err(), "it is still for root alone");
-    assert_eq!(
-        node.tree()
-            .read(&nic.join("reset").unwrap(), 0, 16, Readers::Host)
-            .unwrap(),
-        b"1"
-    );
+    assert_eq!(node.tree().read(&nic.join("reset").unwrap(), 0, 16, Readers::Host).unwrap(), b"1");
     let write = |path: &str| node.write_attribute(&nic, path, b"1").unwrap_err();
     assert_eq!(write("nothing"), ReadError::NotFound);
     assert!(matches!(write("physfn/reset"), ReadError::NotFound));
@@ -136,9 +125,6 @@ fn what_nobody_may_write_is_not_written() {
         Err(error) => panic!("{error}"),
     };
     let device = node.device("pci", "y").unwrap();
-    assert!(matches!(
-        node.write_attribute(&device, "readonly", b"1"),
-        Err(ReadError::Denied(_))
-    ));
+    assert!(matches!(node.write_attribute(&device, "readonly", b"1"), Err(ReadError::Denied(_))));
     assert_eq!(node.write_attribute(&device, "free", b"1"), Ok(()));
 }

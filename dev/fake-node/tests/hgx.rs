@@ -15,10 +15,7 @@ fn one_virtual_function_is_bound_to_vfio_and_alone_in_its_group() {
     let (group, members) = node.iommu_group(&function).unwrap().unwrap();
     assert_eq!((group.as_str(), members), ("142", vec![function.clone()]));
     let opened = node.vfio_group(&function).unwrap().unwrap();
-    assert_eq!(
-        (opened.group.as_str(), opened.node.path.as_str()),
-        ("142", "/dev/vfio/142")
-    );
+    assert_eq!((opened.group.as_str(), opened.node.path.as_str()), ("142", "/dev/vfio/142"));
     let own = node.device("vfio-dev", "vfio0").unwrap();
     assert!(own.is_beneath(&function));
     assert_eq!(node.own_node(&own).unwrap().unwrap().path, "/dev/vfio/devices/vfio0");
@@ -29,11 +26,7 @@ fn one_virtual_function_is_bound_to_vfio_and_alone_in_its_group() {
 #[test]
 fn the_boot_disk_is_in_use_and_the_others_are_not() {
     let node = node();
-    let disk = |minor| NodeNumber {
-        kind: NodeKind::Block,
-        major: 259,
-        minor,
-    };
+    let disk = |minor| NodeNumber { kind: NodeKind::Block, major: 259, minor };
     assert!(node.block_in_use(disk(0)).unwrap().is_some());
     for minor in [8, 16, 24, 32] {
         assert_eq!(node.block_in_use(disk(minor)).unwrap(), None, "{minor}");
@@ -80,11 +73,7 @@ A: dev=259:70\\n
     }
     assert_eq!(used("nvme", "nvme1"), None, "a disk that is not used");
     assert_eq!(used("nvme", "nvme7"), None);
-    assert_eq!(
-        used("block", "nvme0n1"),
-        None,
-        "disks themselves are judged by their number"
-    );
+    assert_eq!(used("block", "nvme0n1"), None, "disks themselves are judged by their number");
     node.apply(devgate_fake_node::Change::SetAttribute {
         location: "virtual/nvme-subsystem/nvme-subsys7/nvme7n1".to_owned(),
         path: "holders/md0".to_owned(),

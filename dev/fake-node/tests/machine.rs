@@ -26,12 +26,8 @@ fn machine() -> Option<Node> {
 
 /// Every subsystem that the kernel shows.
 fn subsystems() -> Vec<String> {
-    let names = |path| {
-        std::fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .filter_map(|e| e.ok()?.file_name().into_string().ok())
-    };
+    let names =
+        |path| std::fs::read_dir(path).into_iter().flatten().filter_map(|e| e.ok()?.file_name().into_string().ok());
     let mut all: Vec<String> = names("/sys/class").chain(names("/sys/bus")).collect();
     all.sort();
     all.dedup();
@@ -59,17 +55,8 @@ fn a_recording_by_umockdev_says_what_the_machine_says() {
         for device in devices {
             let facts = |node: &Node| {
                 (
-                    (
-                        node.subsystem(&device),
-                        node.devtype(&device),
-                        node.driver(&device),
-                        node.numa_node(&device),
-                    ),
-                    (
-                        node.parent(&device),
-                        node.child_devices(&device),
-                        node.related(&device, "device"),
-                    ),
+                    (node.subsystem(&device), node.devtype(&device), node.driver(&device), node.numa_node(&device)),
+                    (node.parent(&device), node.child_devices(&device), node.related(&device, "device")),
                     ["vendor", "class", "idVendor", "size"].map(|path| node.attribute(&device, path, 4096)),
                 )
             };

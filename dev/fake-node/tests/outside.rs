@@ -116,16 +116,7 @@ fn links_are_followed_to_where_they_lead() {
         for path in ["/opt/dangling", "/nowhere", "/opt/through-file", "/opt/vendor/lib.so/x"] {
             assert_eq!(node.resolve(path), Err(ReadError::NotFound), "{path}");
         }
-        for path in [
-            "/opt/loop",
-            "opt/vendor",
-            "/opt/../usr",
-            "/",
-            "",
-            "/opt/",
-            "/opt/./vendor",
-            "/a\0",
-        ] {
+        for path in ["/opt/loop", "opt/vendor", "/opt/../usr", "/", "", "/opt/", "/opt/./vendor", "/a\0"] {
             assert!(matches!(node.resolve(path), Err(ReadError::Invalid(_))), "{path}");
         }
     }
@@ -147,24 +138,13 @@ fn forty_links_are_followed_and_no_more() {
 fn only_what_everybody_may_read_is_read() {
     for (_dir, node) in worlds() {
         assert_eq!(node.file("/usr/lib/vendor/lib.so.1", 10).as_deref(), Ok(&b"elf"[..]));
-        assert_eq!(
-            node.file_entries("/run/vendor").as_deref(),
-            Ok(&["a".to_owned(), "control.sock".to_owned()][..])
-        );
+        assert_eq!(node.file_entries("/run/vendor").as_deref(), Ok(&["a".to_owned(), "control.sock".to_owned()][..]));
         for path in ["/opt/shut", "/opt/private/file"] {
             assert!(matches!(node.file(path, 10), Err(ReadError::Denied(_))), "{path}");
         }
         assert!(matches!(node.file_entries("/opt/private"), Err(ReadError::Denied(_))));
-        for path in [
-            "/usr/lib/vendor/lib.so",
-            "/opt/vendor/lib.so.1",
-            "/run/vendor/control.sock",
-            "/run",
-        ] {
-            assert!(
-                matches!(node.file(path, 10), Err(ReadError::Invalid(_) | ReadError::Io { .. })),
-                "{path}"
-            );
+        for path in ["/usr/lib/vendor/lib.so", "/opt/vendor/lib.so.1", "/run/vendor/control.sock", "/run"] {
+            assert!(matches!(node.file(path, 10), Err(ReadError::Invalid(_) | ReadError::Io { .. })), "{path}");
         }
         assert_eq!(node.file("/opt/shut/x", 10), Err(ReadError::NotFound));
     }
@@ -189,22 +169,10 @@ fn a_mount_source_is_roots_alone_all_the_way() {
             ("/opt/vendor/lib.so.1", "/opt/vendor is a link"),
             ("/opt/users/lib.so", "/opt/users belongs to user 1000, not to root"),
             ("/opt/theirs", "/opt/theirs belongs to user 1000, not to root"),
-            (
-                "/opt/group/lib.so",
-                "/opt/group can be written by others than root (mode 0775)",
-            ),
-            (
-                "/opt/written",
-                "/opt/written can be written by others than root (mode 0666)",
-            ),
-            (
-                "/run/vendor/control.sock",
-                "/run/vendor/control.sock is a socket, not a regular file or directory",
-            ),
-            (
-                "/dev/fake",
-                "/dev/fake is a device node, not a regular file or directory",
-            ),
+            ("/opt/group/lib.so", "/opt/group can be written by others than root (mode 0775)"),
+            ("/opt/written", "/opt/written can be written by others than root (mode 0666)"),
+            ("/run/vendor/control.sock", "/run/vendor/control.sock is a socket, not a regular file or directory"),
+            ("/dev/fake", "/dev/fake is a device node, not a regular file or directory"),
             ("/opt/nowhere/x", "/opt/nowhere is not there"),
             ("/opt/shut/x", "/opt/shut/x is not there"),
             ("opt", "path must be absolute"),
@@ -231,10 +199,7 @@ fn a_link_that_comes_in_between_is_not_read_through() {
     for (gone, link) in [("/a/b", "I: /a/b=l ../secret\n"), ("/a", "I: /a=l secret\n")] {
         node.apply(Change::RemoveFile(gone.into())).unwrap();
         node.apply(Change::AddDevices(link.into())).unwrap();
-        assert!(matches!(
-            node.file(&resolved, 10),
-            Err(ReadError::Invalid(_) | ReadError::NotFound)
-        ));
+        assert!(matches!(node.file(&resolved, 10), Err(ReadError::Invalid(_) | ReadError::NotFound)));
         assert!(matches!(
             node.mount_source("/a/b/file"),
             Err(MountProblem::Link { .. } | MountProblem::Unreadable { .. })
@@ -300,10 +265,7 @@ fn this_machines_own_directories_are_told_apart() {
     match node.mount_source("/dev/null") {
         Err(MountProblem::Kind { what, .. }) => assert_eq!(what, "a device node"),
         // A /dev of a user namespace.
-        other => assert!(
-            matches!(other, Err(MountProblem::Owner { .. } | MountProblem::Missing { .. })),
-            "{other:?}"
-        ),
+        other => assert!(matches!(other, Err(MountProblem::Owner { .. } | MountProblem::Missing { .. })), "{other:?}"),
     }
     // Text that leads to the process that reads it, which no policy can mean.
     if let Ok(resolved) = node.resolve("/proc/mounts") {

@@ -62,11 +62,7 @@ fn siblings_of_one_piece_of_hardware_are_one() {
         (at(usb, "video4linux/video0"), "video4linux", vec![]),
         (at(usb, "media0"), "media", vec![]),
         (hid.rsplit_once('/').unwrap().0.to_owned(), "usb", vec![]),
-        (
-            at(hid.rsplit_once('/').unwrap().0, "usbmisc/hiddev0"),
-            "usbmisc",
-            vec![],
-        ),
+        (at(hid.rsplit_once('/').unwrap().0, "usbmisc/hiddev0"), "usbmisc", vec![]),
         (hid.to_owned(), "hid", vec![]),
         (receiver.clone(), "hidraw", vec![]),
         (child.clone(), "hid", vec![]),
@@ -82,48 +78,20 @@ fn siblings_of_one_piece_of_hardware_are_one() {
         (at(scsi, "bsg/0:0:0:0"), "bsg", vec![]),
         (nvme.to_owned(), "nvme", vec![]),
         (at(nvme, "nvme0n1"), "block", vec![]),
-        (
-            at(nvme, "nvme0n1/nvme0n1p1"),
-            "block",
-            vec!["E: DEVTYPE=partition".into()],
-        ),
-        (
-            at(nvme, "nvme0n1/nvme0n1p2"),
-            "block",
-            vec!["E: DEVTYPE=partition".into()],
-        ),
+        (at(nvme, "nvme0n1/nvme0n1p1"), "block", vec!["E: DEVTYPE=partition".into()]),
+        (at(nvme, "nvme0n1/nvme0n1p2"), "block", vec!["E: DEVTYPE=partition".into()]),
         (at(nvme, "nvme0n2"), "block", vec![]),
         (at(nvme, "ng0n1"), "nvme-generic", vec![]),
         ("pci0000:00/0000:00:07.0/nvme/nvme1".into(), "nvme", vec![]),
-        (
-            head.to_owned(),
-            "nvme-subsystem",
-            vec!["L: nvme1=../../../pci0000:00/0000:00:07.0/nvme/nvme1".into()],
-        ),
+        (head.to_owned(), "nvme-subsystem", vec!["L: nvme1=../../../pci0000:00/0000:00:07.0/nvme/nvme1".into()]),
         (at(head, "nvme1n1"), "block", vec![]),
         (at(head, "ng1n1"), "nvme-generic", vec![]),
         (ib.to_owned(), "pci", vec![]),
-        (
-            at(ib, "infiniband_verbs/uverbs0"),
-            "infiniband_verbs",
-            vec!["A: ibdev=acme0\\n".into()],
-        ),
-        (
-            at(ib, "infiniband_mad/umad0"),
-            "infiniband_mad",
-            vec!["A: ibdev=acme0\\n".into(), "A: port=1\\n".into()],
-        ),
-        (
-            at(ib, "infiniband_mad/umad1"),
-            "infiniband_mad",
-            vec!["A: ibdev=acme0\\n".into(), "A: port=2\\n".into()],
-        ),
+        (at(ib, "infiniband_verbs/uverbs0"), "infiniband_verbs", vec!["A: ibdev=acme0\\n".into()]),
+        (at(ib, "infiniband_mad/umad0"), "infiniband_mad", vec!["A: ibdev=acme0\\n".into(), "A: port=1\\n".into()]),
+        (at(ib, "infiniband_mad/umad1"), "infiniband_mad", vec!["A: ibdev=acme0\\n".into(), "A: port=2\\n".into()]),
         (at(ib, "sf.1"), "auxiliary", vec![]),
-        (
-            at(ib, "sf.1/infiniband_verbs/uverbs1"),
-            "infiniband_verbs",
-            vec!["A: ibdev=acme1\\n".into()],
-        ),
+        (at(ib, "sf.1/infiniband_verbs/uverbs1"), "infiniband_verbs", vec!["A: ibdev=acme1\\n".into()]),
         (at(PCI, "dvb/dvb0.frontend0"), "dvb", vec![]),
         (at(PCI, "dvb/dvb0.demux0"), "dvb", vec![]),
         (at(PCI, "dvb/dvb1.frontend0"), "dvb", vec![]),
@@ -149,32 +117,13 @@ fn siblings_of_one_piece_of_hardware_are_one() {
         ("platform/firmware:optee".into(), "platform", vec![]),
         ("platform/firmware:optee/tee/tee0".into(), "tee", vec![]),
         ("platform/firmware:optee/tee/teepriv0".into(), "tee", vec![]),
-        (
-            "pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.0/ttyUSB0".into(),
-            "usb-serial",
-            vec![],
-        ),
-        (
-            "pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.0/ttyUSB0/tty/ttyUSB0".into(),
-            "tty",
-            vec![],
-        ),
-        (
-            "pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.1/ttyUSB1".into(),
-            "usb-serial",
-            vec![],
-        ),
-        (
-            "pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.1/ttyUSB1/tty/ttyUSB1".into(),
-            "tty",
-            vec![],
-        ),
+        ("pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.0/ttyUSB0".into(), "usb-serial", vec![]),
+        ("pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.0/ttyUSB0/tty/ttyUSB0".into(), "tty", vec![]),
+        ("pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.1/ttyUSB1".into(), "usb-serial", vec![]),
+        ("pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.1/ttyUSB1/tty/ttyUSB1".into(), "tty", vec![]),
     ]
     .into();
-    let lines: Vec<Vec<&str>> = places
-        .iter()
-        .map(|(_, _, more)| more.iter().map(String::as_str).collect())
-        .collect();
+    let lines: Vec<Vec<&str>> = places.iter().map(|(_, _, more)| more.iter().map(String::as_str).collect()).collect();
     let devices: Vec<_> = places
         .iter()
         .zip(&lines)
@@ -215,12 +164,7 @@ fn siblings_of_one_piece_of_hardware_are_one() {
     ];
     for (a, b) in one {
         let (a, b) = (find(a), find(b));
-        assert!(
-            conflict(&node, &a, &b),
-            "{a} {:?}, {b} {:?}",
-            pieces(&node, &a),
-            pieces(&node, &b)
-        );
+        assert!(conflict(&node, &a, &b), "{a} {:?}, {b} {:?}", pieces(&node, &a), pieces(&node, &b));
     }
     let apart = [
         ("sda1", "sda2"),
@@ -239,12 +183,7 @@ fn siblings_of_one_piece_of_hardware_are_one() {
     ];
     for (a, b) in apart {
         let (a, b) = (find(a), find(b));
-        assert!(
-            !conflict(&node, &a, &b),
-            "{a} {:?}, {b} {:?}",
-            pieces(&node, &a),
-            pieces(&node, &b)
-        );
+        assert!(!conflict(&node, &a, &b), "{a} {:?}, {b} {:?}", pieces(&node, &a), pieces(&node, &b));
     }
     assert_eq!(pieces(&node, "virtual/misc/fuse"), [""; 0]);
     assert_eq!(pieces(&node, &find("video8")), [""; 0]);
@@ -253,9 +192,6 @@ fn siblings_of_one_piece_of_hardware_are_one() {
 #[test]
 fn a_name_that_leads_elsewhere_is_no_place() {
     let verbs = format!("{PCI}/infiniband_verbs/uverbs0");
-    let node = node(&[
-        (PCI, "pci", &[]),
-        (&verbs, "infiniband_verbs", &["A: ibdev=../../../etc\\n"]),
-    ]);
+    let node = node(&[(PCI, "pci", &[]), (&verbs, "infiniband_verbs", &["A: ibdev=../../../etc\\n"])]);
     assert_eq!(pieces(&node, &verbs), [PCI]);
 }

@@ -32,11 +32,7 @@ fn own(node: &Node, subsystem: &str, name: &str) -> Option<String> {
 }
 
 fn block(major: u32, minor: u32) -> NodeNumber {
-    NodeNumber {
-        kind: NodeKind::Block,
-        major,
-        minor,
-    }
+    NodeNumber { kind: NodeKind::Block, major, minor }
 }
 
 #[test]
@@ -51,18 +47,12 @@ fn a_root_is_a_directory_or_a_recording() {
     assert!(matches!(of_node(&root.join("absent")), NodeError::Open { .. }));
     assert!(matches!(of_node(Path::new("/dev/null")), NodeError::NotARoot { .. }));
     assert!(!open(root).unwrap().is_recorded());
-    assert!(matches!(
-        RecordedNode::open(root),
-        Err(RecordingError::NotARecording { .. })
-    ));
+    assert!(matches!(RecordedNode::open(root), Err(RecordingError::NotARecording { .. })));
     let fifo = root.join("fifo");
     let mode = rustix::fs::Mode::from_raw_mode(0o666);
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     assert!(matches!(of_node(&fifo), NodeError::NotARoot { .. }));
-    assert!(matches!(
-        RecordedNode::open(&fifo),
-        Err(RecordingError::NotARecording { .. })
-    ));
+    assert!(matches!(RecordedNode::open(&fifo), Err(RecordingError::NotARecording { .. })));
     let recording = root.join("r.umockdev");
     std::fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\n").unwrap();
     assert!(open(&recording).unwrap().is_recorded());
@@ -89,18 +79,12 @@ fn devices_are_listed_by_bus_and_class_sorted_by_place() {
         ]
     );
     assert_eq!(names(&node.devices("misc").unwrap()), ["fuse", "kvm", "tun"]);
-    assert_eq!(
-        names(&node.devices("block").unwrap()),
-        ["vdb", "vdb1", "vdb2", "nvme0n1"]
-    );
+    assert_eq!(names(&node.devices("block").unwrap()), ["vdb", "vdb1", "vdb2", "nvme0n1"]);
     assert_eq!(names(&node.devices("usb").unwrap()), ["usb1", "1-1", "1-1:1.0"]);
     assert_eq!(node.devices("infiniband").unwrap(), []);
     let subsystem = |device| node.subsystem(device).unwrap().map(|s| (s.name, s.is_bus));
     assert_eq!(subsystem(&pci[0]), Some(("pci".to_owned(), true)));
-    assert_eq!(
-        subsystem(&device(&node, "tty", "ttyUSB0")),
-        Some(("tty".to_owned(), false))
-    );
+    assert_eq!(subsystem(&device(&node, "tty", "ttyUSB0")), Some(("tty".to_owned(), false)));
 }
 
 #[test]
@@ -110,12 +94,7 @@ fn a_gpu_has_attributes_links_and_drm_children() {
     assert_eq!(node.attribute(&gpu, "vendor", 4096).unwrap(), b"0x1002\n");
     assert_eq!(node.attribute_at(&gpu, "config", 2, 2).unwrap(), [0x0f, 0x74]);
     assert!(matches!(node.attribute(&gpu, "reset", 4096), Err(ReadError::Denied(_))));
-    assert_eq!(
-        node.tree()
-            .read(&gpu.join("reset").unwrap(), 0, 4096, Readers::Host)
-            .unwrap(),
-        b""
-    );
+    assert_eq!(node.tree().read(&gpu.join("reset").unwrap(), 0, 4096, Readers::Host).unwrap(), b"");
     assert_eq!(node.entries(&gpu, "drm").unwrap(), ["card0", "renderD128"]);
     assert_eq!(node.driver(&gpu).as_deref(), Some("acmegpu"));
     assert_eq!(node.link(&gpu, "iommu_group").unwrap(), "17");
@@ -140,10 +119,7 @@ fn an_attribute_belongs_to_the_nearest_device() {
     assert_eq!(node.holder(&bridge, "0000:3b:00.0/vendor").unwrap(), gpu);
     assert_eq!(node.holder(&bridge, "0000:3b:00.0/power/control").unwrap(), gpu);
     assert_eq!(node.holder(&gpu, "power/control").unwrap(), gpu);
-    assert_eq!(
-        node.holder(&gpu, "drm/card0/dev").unwrap(),
-        device(&node, "drm", "card0")
-    );
+    assert_eq!(node.holder(&gpu, "drm/card0/dev").unwrap(), device(&node, "drm", "card0"));
 }
 
 #[test]
@@ -179,25 +155,12 @@ fn nodes_have_the_kernels_names_and_types() {
     let device = device(&node, "block", "vdb1");
     assert_eq!(node.devtype(&device).as_deref(), Some("partition"));
     assert_eq!(node.owner_of(block(254, 17)), Some(device));
-    assert_eq!(
-        node.owner_of(NodeNumber {
-            kind: NodeKind::Character,
-            ..block(254, 17)
-        }),
-        None
-    );
+    assert_eq!(node.owner_of(NodeNumber { kind: NodeKind::Character, ..block(254, 17) }), None);
     assert_eq!(node.node_at("/dev/acmectl").unwrap().number.to_string(), "c 195:255");
     assert_eq!(node.owner_of(node.node_at("/dev/acmectl").unwrap().number), None);
     assert_eq!(node.node_at("/dev/dri"), Err(ReadError::NotANode));
-    assert_eq!(
-        node.node_at("/dev/dri/by-path/pci-0000:3b:00.0-card"),
-        Err(ReadError::NotFound)
-    );
-    assert!(
-        node.file("/proc/driver/acme/version", 4096)
-            .unwrap()
-            .starts_with(b"ACME version")
-    );
+    assert_eq!(node.node_at("/dev/dri/by-path/pci-0000:3b:00.0-card"), Err(ReadError::NotFound));
+    assert!(node.file("/proc/driver/acme/version", 4096).unwrap().starts_with(b"ACME version"));
 }
 
 #[test]
@@ -218,26 +181,13 @@ fn a_group_node_is_that_of_devices_on_vfio() {
     // A kernel without the class.
     node.apply(Change::RemoveDevice("virtual/vfio/42".to_owned())).unwrap();
     assert_eq!(of("0000:5d:00.1"), None);
-    let number = NodeNumber {
-        kind: NodeKind::Character,
-        major: 239,
-        minor: 1,
-    };
-    node.apply(Change::AddNode {
-        path: "/dev/vfio/42".to_owned(),
-        number,
-    })
-    .unwrap();
+    let number = NodeNumber { kind: NodeKind::Character, major: 239, minor: 1 };
+    node.apply(Change::AddNode { path: "/dev/vfio/42".to_owned(), number }).unwrap();
     assert_eq!(of("0000:5d:00.1"), expected(false));
     // A function of the same group.
     let neighbour = "pci0000:5d/0000:5d:00.0";
     let target = "../../../kernel/iommu_groups/42".to_owned();
-    node.apply(Change::SetLink {
-        location: neighbour.to_owned(),
-        path: "iommu_group".to_owned(),
-        target,
-    })
-    .unwrap();
+    node.apply(Change::SetLink { location: neighbour.to_owned(), path: "iommu_group".to_owned(), target }).unwrap();
     let (_, members) = node.iommu_group(&function).unwrap().unwrap();
     assert_eq!(names(&members), ["0000:5d:00.0", "0000:5d:00.1"]);
     assert_eq!(node.group_members("42").unwrap(), members);
@@ -259,10 +209,7 @@ fn a_group_without_an_iommu_says_so() {
 
 #[test]
 fn block_devices_in_use_are_told() {
-    let set = |path: &str, value: &str| Change::SetFile {
-        path: path.to_owned(),
-        value: value.into(),
-    };
+    let set = |path: &str, value: &str| Change::SetFile { path: path.to_owned(), value: value.into() };
     let attribute = |location: &str, path: &str, value: &str| Change::SetAttribute {
         location: location.to_owned(),
         path: path.to_owned(),
@@ -278,10 +225,7 @@ fn block_devices_in_use_are_told() {
         (set("/proc/swaps", swaps), "vdb1 is used as swap"),
         (set("/sys/fs/xfs/vdb1/log", ""), "vdb1 is mounted as xfs"),
         (set("/sys/fs/btrfs/6f7e/devices/vdb1/x", ""), "vdb1 is mounted as btrfs"),
-        (
-            attribute(&format!("{vdb}/vdb1"), "holders/dm-0", ""),
-            "vdb1 is held by dm-0",
-        ),
+        (attribute(&format!("{vdb}/vdb1"), "holders/dm-0", ""), "vdb1 is held by dm-0"),
     ];
     for (change, reason) in ways {
         let node = small();
@@ -297,37 +241,21 @@ fn block_devices_in_use_are_told() {
     let node = small();
     node.apply(attribute(vdb, "holders/md0", "")).unwrap();
     for minor in 16..=18 {
-        assert_eq!(
-            node.block_in_use(block(254, minor)).unwrap().as_deref(),
-            Some("vdb is held by md0")
-        );
+        assert_eq!(node.block_in_use(block(254, minor)).unwrap().as_deref(), Some("vdb is held by md0"));
     }
     // A loop device with a file, and the disk that it is attached to.
     let node = small();
     let text = "P: /devices/virtual/block/loop0\nN: loop0\nE: MAJOR=7\nE: MINOR=0\nE: SUBSYSTEM=block\n";
     node.apply(Change::AddDevices(text.to_owned())).unwrap();
     assert_eq!(node.block_in_use(block(7, 0)), Ok(None));
-    node.apply(attribute("virtual/block/loop0", "loop/backing_file", "/dev/nvme0n1\n"))
-        .unwrap();
-    assert_eq!(
-        node.block_in_use(block(7, 0)).unwrap().as_deref(),
-        Some("loop0 is a loop device of /dev/nvme0n1")
-    );
-    assert_eq!(
-        node.block_in_use(block(259, 0)).unwrap().as_deref(),
-        Some("nvme0n1 is attached to loop0")
-    );
+    node.apply(attribute("virtual/block/loop0", "loop/backing_file", "/dev/nvme0n1\n")).unwrap();
+    assert_eq!(node.block_in_use(block(7, 0)).unwrap().as_deref(), Some("loop0 is a loop device of /dev/nvme0n1"));
+    assert_eq!(node.block_in_use(block(259, 0)).unwrap().as_deref(), Some("nvme0n1 is attached to loop0"));
     // What cannot be told is no permission.
     node.apply(Change::RemoveFile("/proc/1/mountinfo".to_owned())).unwrap();
     assert!(matches!(node.block_in_use(block(254, 18)), Err(ReadError::Denied(_))));
     assert_eq!(node.block_in_use(block(1, 1)), Err(ReadError::NotFound));
-    assert_eq!(
-        node.block_in_use(NodeNumber {
-            kind: NodeKind::Character,
-            ..block(254, 17)
-        }),
-        Err(ReadError::NotFound)
-    );
+    assert_eq!(node.block_in_use(NodeNumber { kind: NodeKind::Character, ..block(254, 17) }), Err(ReadError::NotFound));
 }
 
 #[test]
@@ -345,10 +273,7 @@ fn a_device_that_goes_takes_its_children_links_and_nodes_along() {
     assert_eq!(node.device("pci", "0000:3b:00.0"), Err(ReadError::NotFound));
     assert_eq!(node.check_node(&card), Err(NodeChanged::Missing));
     assert_eq!(node.owner_of(card.number), None);
-    assert!(matches!(
-        node.apply(Change::RemoveDevice(gpu.location().to_owned())),
-        Err(RecordingError::Change { .. })
-    ));
+    assert!(matches!(node.apply(Change::RemoveDevice(gpu.location().to_owned())), Err(RecordingError::Change { .. })));
     // It comes back, as something else.
     let text = "P: /devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0\nE: SUBSYSTEM=pci\nA: vendor=0x10de\\n\n";
     node.apply(Change::AddDevices(text.to_owned())).unwrap();
@@ -360,16 +285,8 @@ fn a_node_that_is_not_what_the_kernel_says_is_told() {
     let node = small();
     let fuse = device(&node, "misc", "fuse");
     let own = node.own_node(&fuse).unwrap().unwrap();
-    let number = NodeNumber {
-        kind: NodeKind::Character,
-        major: 1,
-        minor: 1,
-    };
-    node.apply(Change::AddNode {
-        path: "/dev/fuse".to_owned(),
-        number,
-    })
-    .unwrap();
+    let number = NodeNumber { kind: NodeKind::Character, major: 1, minor: 1 };
+    node.apply(Change::AddNode { path: "/dev/fuse".to_owned(), number }).unwrap();
     assert_eq!(node.check_node(&own), Err(NodeChanged::Differs(number)));
     let error = node.own_node(&fuse).unwrap_err();
     assert_eq!(error.to_string(), "/dev/fuse is c 1:1, but the kernel says c 10:229");
@@ -383,26 +300,13 @@ fn a_change_is_made_as_a_whole_or_not_at_all() {
     let node = small();
     let text = "P: /devices/virtual/misc/new\nE: SUBSYSTEM=misc\n\nP: /devices/virtual/misc/fuse\nE: SUBSYSTEM=misc\n";
     let error = node.apply(Change::AddDevices(text.to_owned())).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "recording of a change, line 4: the device is described twice"
-    );
+    assert_eq!(error.to_string(), "recording of a change, line 4: the device is described twice");
     assert_eq!(node.device("misc", "new"), Err(ReadError::NotFound));
-    let outside = Change::SetAttribute {
-        location: "../../etc".to_owned(),
-        path: "x".to_owned(),
-        value: Vec::new(),
-    };
+    let outside = Change::SetAttribute { location: "../../etc".to_owned(), path: "x".to_owned(), value: Vec::new() };
     assert!(matches!(node.apply(outside), Err(RecordingError::Change { .. })));
-    let set = |path: &str| Change::SetFile {
-        path: path.to_owned(),
-        value: Vec::new(),
-    };
+    let set = |path: &str| Change::SetFile { path: path.to_owned(), value: Vec::new() };
     for path in ["relative", "/dev/x", "/sys/devices/x", "/proc/../dev/x"] {
-        assert!(
-            matches!(node.apply(set(path)), Err(RecordingError::Change { .. })),
-            "{path}"
-        );
+        assert!(matches!(node.apply(set(path)), Err(RecordingError::Change { .. })), "{path}");
     }
 }
 
@@ -419,10 +323,7 @@ fn what_umockdev_record_writes_is_understood() {
     assert_eq!(node.driver(&port).as_deref(), Some("port"));
     assert!(node.subsystem(&port).unwrap().unwrap().is_bus);
     let pnp = device(&node, "pnp", "00:00");
-    assert_eq!(
-        node.attribute(&pnp, "resources", 4096).unwrap(),
-        b"state = active\nirq 26\nio 0x3f8-0x3ff\n"
-    );
+    assert_eq!(node.attribute(&pnp, "resources", 4096).unwrap(), b"state = active\nirq 26\nio 0x3f8-0x3ff\n");
     assert!(tty.is_beneath(&pnp));
 }
 
@@ -432,57 +333,30 @@ fn older_recordings_have_no_line_ends_in_attributes() {
                 E: NAME=\"SynPS/2 = Synaptics\"\nE: MAJOR=13\nE: MINOR=69\nE: SUBSYSTEM=input\nA: dev=13:69\n\
                 A: uniq=\nL: device=../../input12\r\n\r\n\n\n";
     let node = RecordedNode::parse("old", text).unwrap();
-    assert_eq!(
-        own(&node, "input", "event12").as_deref(),
-        Some("/dev/input/event12 c 13:69")
-    );
+    assert_eq!(own(&node, "input", "event12").as_deref(), Some("/dev/input/event12 c 13:69"));
     let event = device(&node, "input", "event12");
     assert_eq!(node.link(&event, "device").unwrap(), "input12");
     assert_eq!(node.attribute(&event, "uniq", 10).unwrap(), b"");
     let uevent = String::from_utf8(node.attribute(&event, "uevent", 4096).unwrap()).unwrap();
-    assert_eq!(
-        uevent,
-        "MAJOR=13\nMINOR=69\nDEVNAME=input/event12\nNAME=\"SynPS/2 = Synaptics\"\n"
-    );
+    assert_eq!(uevent, "MAJOR=13\nMINOR=69\nDEVNAME=input/event12\nNAME=\"SynPS/2 = Synaptics\"\n");
 }
 
 #[test]
 fn what_cannot_be_understood_is_named_with_its_line() {
     let start = "P: /devices/a\nE: SUBSYSTEM=misc\n";
     for (text, expected) in [
-        (
-            "hello",
-            "line 1: \"hello\" is not a letter, a colon, a space and a value",
-        ),
+        ("hello", "line 1: \"hello\" is not a letter, a colon, a space and a value"),
         ("\n\nA: x=1", "line 3: a description must start with a P: line"),
         ("P: /sys/devices/a", "line 1: path must start with /devices/"),
         ("P: /devices/../a", "line 1: path has a . or .. component"),
-        (
-            "P: /devices/a/",
-            "line 1: path has an empty component or a trailing slash",
-        ),
-        (
-            "P: /devices/a\nA: x=1",
-            "line 1: the description has no E: SUBSYSTEM= line",
-        ),
-        (
-            "P: /devices/a\nE: SUBSYSTEM=a/b",
-            "line 1: SUBSYSTEM is not a plain name",
-        ),
-        (
-            "P: /devices/a\nE: SUBSYSTEM=..",
-            "line 1: SUBSYSTEM is not a plain name",
-        ),
-        (
-            "+P: /devices/b",
-            "line 3: a description must end with an empty line before the next P:",
-        ),
+        ("P: /devices/a/", "line 1: path has an empty component or a trailing slash"),
+        ("P: /devices/a\nA: x=1", "line 1: the description has no E: SUBSYSTEM= line"),
+        ("P: /devices/a\nE: SUBSYSTEM=a/b", "line 1: SUBSYSTEM is not a plain name"),
+        ("P: /devices/a\nE: SUBSYSTEM=..", "line 1: SUBSYSTEM is not a plain name"),
+        ("+P: /devices/b", "line 3: a description must end with an empty line before the next P:"),
         ("+A: x", "line 3: must be a name, \"=\" and a value"),
         ("+A: =x", "line 3: must be a name, \"=\" and a value"),
-        (
-            "+A: x=\\",
-            "line 3: value ends in the middle of an escape; write \\\\ for a backslash",
-        ),
+        ("+A: x=\\", "line 3: value ends in the middle of an escape; write \\\\ for a backslash"),
         ("+A: ../x=1", "line 3: path has a . or .. component"),
         ("+A: x=1\nA: x/y=2", "line 4: sys/devices/a/x is no directory"),
         ("+A: x/y=1\nA: x=2", "line 4: a directory is there already"),
@@ -492,92 +366,40 @@ fn what_cannot_be_understood_is_named_with_its_line() {
         ("+E: SUBSYSTEM=tty", "line 3: SUBSYSTEM is given twice"),
         ("+E: MAJOR=1", "line 1: MAJOR and MINOR must be given together"),
         ("+E: MAJOR=1\nE: MINOR=x", "line 1: MAJOR and MINOR must be numbers"),
-        (
-            "+E: MAJOR=1\nE: MINOR=2\nA: dev=1:3\\n",
-            "line 1: A: dev differs from MAJOR and MINOR",
-        ),
+        ("+E: MAJOR=1\nE: MINOR=2\nA: dev=1:3\\n", "line 1: A: dev differs from MAJOR and MINOR"),
         ("+A: dev=7\\n", "line 1: A: dev must be major:minor"),
-        (
-            "+N: x",
-            "line 3: has no number; add E: MAJOR= and E: MINOR=, or A: dev=",
-        ),
+        ("+N: x", "line 3: has no number; add E: MAJOR= and E: MINOR=, or A: dev="),
         ("+N: ../x", "line 3: path has a . or .. component"),
         ("+N: x=0", "line 3: value must be pairs of hexadecimal digits"),
         ("+N: a\nN: b", "line 4: a device has at most one N: line"),
         ("+L: x=", "line 3: a link must lead somewhere"),
-        (
-            "+L: subsystem=../../class/tty",
-            "line 1: L: subsystem does not lead to SUBSYSTEM",
-        ),
-        (
-            "+Q: x=1",
-            "line 3: \"Q:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O",
-        ),
-        (
-            "+\nP: /devices/a\nE: SUBSYSTEM=misc",
-            "line 4: the device is described twice",
-        ),
-        (
-            "+\nP: /devices/b/a\nE: SUBSYSTEM=misc",
-            "line 4: misc has a device a already",
-        ),
-        (
-            "+A: dev=1:2\n\nP: /devices/b\nE: SUBSYSTEM=tty\nA: dev=1:2",
-            "line 5: another device has the number c 1:2",
-        ),
+        ("+L: subsystem=../../class/tty", "line 1: L: subsystem does not lead to SUBSYSTEM"),
+        ("+Q: x=1", "line 3: \"Q:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O"),
+        ("+\nP: /devices/a\nE: SUBSYSTEM=misc", "line 4: the device is described twice"),
+        ("+\nP: /devices/b/a\nE: SUBSYSTEM=misc", "line 4: misc has a device a already"),
+        ("+A: dev=1:2\n\nP: /devices/b\nE: SUBSYSTEM=tty\nA: dev=1:2", "line 5: another device has the number c 1:2"),
         ("D: /dev/x=c 1", "line 1: must be c or b, a space, and major:minor"),
         ("D: /dev/x=p 1:2", "line 1: must be c or b, a space, and major:minor"),
         ("D: /etc/x=c 1:2", "line 1: path must be under /dev"),
-        (
-            "D: /dev/x=c 1:2\nD: /dev/x=c 1:3",
-            "line 2: /dev/x is there already as something else",
-        ),
+        ("D: /dev/x=c 1:2\nD: /dev/x=c 1:3", "line 2: /dev/x is there already as something else"),
         ("D: /dev/../x=c 1:2", "line 1: path has a . or .. component"),
         ("F: x=1", "line 1: path must be absolute"),
         ("F: /sys/devices/x=1", "line 1: what is under /dev is a D: line"),
         ("I: x=d", "line 1: path must be absolute"),
-        (
-            "I: /x=f",
-            "line 1: must be d, s, or l, a space, and where the link leads",
-        ),
-        (
-            "I: /x=l",
-            "line 1: must be d, s, or l, a space, and where the link leads",
-        ),
-        (
-            "I: /x=d 0755",
-            "line 1: must be d, s, or l, a space, and where the link leads",
-        ),
-        (
-            "I: /sys/devices/x=d",
-            "line 1: what is under /sys/devices is part of a device",
-        ),
+        ("I: /x=f", "line 1: must be d, s, or l, a space, and where the link leads"),
+        ("I: /x=l", "line 1: must be d, s, or l, a space, and where the link leads"),
+        ("I: /x=d 0755", "line 1: must be d, s, or l, a space, and where the link leads"),
+        ("I: /sys/devices/x=d", "line 1: what is under /sys/devices is part of a device"),
         ("I: /x=d\nI: /x=s", "line 2: /x is there already as something else"),
         ("O: /x=0 0755", "line 1: not found"),
-        (
-            "I: /x=d\nO: /x=0 0o755",
-            "line 2: must be the owner's number, a space, and the mode as octal digits",
-        ),
-        (
-            "I: /x=d\nO: /x=+1 755",
-            "line 2: must be the owner's number, a space, and the mode as octal digits",
-        ),
-        (
-            "I: /x=d\nO: /x=0 10000",
-            "line 2: must be the owner's number, a space, and the mode as octal digits",
-        ),
+        ("I: /x=d\nO: /x=0 0o755", "line 2: must be the owner's number, a space, and the mode as octal digits"),
+        ("I: /x=d\nO: /x=+1 755", "line 2: must be the owner's number, a space, and the mode as octal digits"),
+        ("I: /x=d\nO: /x=0 10000", "line 2: must be the owner's number, a space, and the mode as octal digits"),
     ] {
-        let text = text
-            .strip_prefix('+')
-            .map_or_else(|| text.to_owned(), |rest| format!("{start}{rest}"));
-        let error = RecordedNode::parse("r\u{1b}", &text)
-            .err()
-            .unwrap_or_else(|| panic!("{text:?} was understood"));
+        let text = text.strip_prefix('+').map_or_else(|| text.to_owned(), |rest| format!("{start}{rest}"));
+        let error = RecordedNode::parse("r\u{1b}", &text).err().unwrap_or_else(|| panic!("{text:?} was understood"));
         let error = error.to_string();
-        assert!(
-            error.starts_with(&format!("recording r\\u{{1b}}, {expected}")),
-            "{text:?}: {error}"
-        );
+        assert!(error.starts_with(&format!("recording r\\u{{1b}}, {expected}")), "{text:?}: {error}");
     }
 }
 
@@ -585,10 +407,7 @@ fn what_cannot_be_understood_is_named_with_its_line() {
 fn a_recording_may_be_large_but_not_endless() {
     let line = |bytes: usize| format!("P: /devices/a\nE: SUBSYSTEM=misc\nA: x={}\n", "y".repeat(bytes));
     assert!(RecordedNode::parse("r", &line((1 << 20) - 5)).is_ok());
-    let error = RecordedNode::parse("r", &line((1 << 20) - 4))
-        .err()
-        .unwrap()
-        .to_string();
+    let error = RecordedNode::parse("r", &line((1 << 20) - 4)).err().unwrap().to_string();
     assert_eq!(error, "recording r, line 3: longer than 1048576 bytes");
     let endless = "\n".repeat((64 << 20) + 1);
     assert!(
@@ -644,10 +463,7 @@ mod any_text {
     }
 
     fn text() -> impl Strategy<Value = String> {
-        let lines = prop::collection::vec(
-            prop_oneof![9 => line(), 2 => Just(String::new()), 1 => "\\PC{0,20}"],
-            0..24,
-        );
+        let lines = prop::collection::vec(prop_oneof![9 => line(), 2 => Just(String::new()), 1 => "\\PC{0,20}"], 0..24);
         prop_oneof![lines.prop_map(|lines| lines.join("\n")), any::<String>()]
     }
 

@@ -46,10 +46,7 @@ mod tests {
     #[test]
     fn drivers_have_names_by_themselves_and_by_configuration() {
         let config = parse("null").unwrap();
-        assert_eq!(
-            (config.resource("intel_vpu"), config.resource("acme_npu")),
-            (Some("npu.intel.com/accel"), None)
-        );
+        assert_eq!((config.resource("intel_vpu"), config.resource("acme_npu")), (Some("npu.intel.com/accel"), None));
         let config = parse(r#"{"resources": {"intel_vpu": "example.com/npu", "acme_npu": "acme.com/npu"}}"#).unwrap();
         assert_eq!(config.resource("intel_vpu"), Some("example.com/npu"));
         assert_eq!(
@@ -63,18 +60,9 @@ mod tests {
         let name = "must be a resource's name, such as vendor.com/device";
         for (json, message) in [
             ("[]", "config: must be a mapping, is a list".to_owned()),
-            (
-                r#"{"resources": []}"#,
-                "config resources: must be a mapping, is a list".to_owned(),
-            ),
-            (
-                r#"{"resources": {"qaic": "npu"}}"#,
-                format!("config resources.qaic: {name}"),
-            ),
-            (
-                r#"{"resources": {"qaic": 1}}"#,
-                format!("config resources.qaic: {name}, is a number"),
-            ),
+            (r#"{"resources": []}"#, "config resources: must be a mapping, is a list".to_owned()),
+            (r#"{"resources": {"qaic": "npu"}}"#, format!("config resources.qaic: {name}")),
+            (r#"{"resources": {"qaic": 1}}"#, format!("config resources.qaic: {name}, is a number")),
             (
                 r#"{"uncorrectable-errors": "0"}"#,
                 "config uncorrectable-errors: must be a whole number, 0 or more, is text".to_owned(),

@@ -41,11 +41,7 @@ pub(crate) const DRIVERS: [Driver; 5] = [
         vendor: Some("0x1da3"),
         resource: "habana.ai/gaudi",
         control: Some("accel_controlD"),
-        attributes: &[
-            ("device_type", "product"),
-            ("module_id", "module-id"),
-            ("cpucp_ver", "firmware"),
-        ],
+        attributes: &[("device_type", "product"), ("module_id", "module-id"), ("cpucp_ver", "firmware")],
         says: Some(Says::Status("status")),
     },
     // Intel NPUs of Core Ultra (`sysfs-driver-ivpu`).
@@ -76,14 +72,7 @@ pub(crate) const DRIVERS: [Driver; 5] = [
         says: Some(Says::Errors("ue_count")),
     },
     // Arm Ethos-U.
-    Driver {
-        name: "ethosu",
-        vendor: None,
-        resource: "arm.com/npu",
-        control: None,
-        attributes: &[],
-        says: None,
-    },
+    Driver { name: "ethosu", vendor: None, resource: "arm.com/npu", control: None, attributes: &[], says: None },
 ];
 
 /// The driver that a PCI function of a vendor had, or will have.
@@ -119,9 +108,7 @@ mod tests {
         let resources: BTreeSet<&str> = DRIVERS.iter().map(|driver| driver.resource).collect();
         assert_eq!((names.len(), resources.len()), (DRIVERS.len(), DRIVERS.len()));
         assert!(
-            resources
-                .iter()
-                .all(|resource| resource.split_once('/').is_some_and(|(domain, _)| domain.contains('.')))
+            resources.iter().all(|resource| resource.split_once('/').is_some_and(|(domain, _)| domain.contains('.')))
         );
         assert_eq!(of("habanalabs").map(|driver| driver.resource), Some("habana.ai/gaudi"));
         assert_eq!(of_vendor("0x17cb").map(|driver| driver.name), Some("qaic"));
@@ -135,13 +122,7 @@ mod tests {
         for broken in ["disabled", "malfunction", "needs reset", "Malfunction"] {
             assert!(matches!(status(broken), Verdict::Unhealthy(_)), "{broken}");
         }
-        for passing in [
-            "in reset",
-            "in device creation",
-            "in reset after device release",
-            "",
-            "unheard of",
-        ] {
+        for passing in ["in reset", "in device creation", "in reset after device release", "", "unheard of"] {
             assert!(matches!(status(passing), Verdict::Unknown(_)), "{passing}");
         }
     }

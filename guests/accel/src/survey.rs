@@ -32,9 +32,7 @@ pub(crate) fn look(config: &Config) -> Result<Found, Error> {
                 Ok(Err(Some(note))) => found.notes.push(format!("{name} is left out: {note}")),
                 Ok(Err(None)) => {}
                 Err(error) => {
-                    found
-                        .notes
-                        .push(format!("{name} cannot be described now: {}", error.message));
+                    found.notes.push(format!("{name} cannot be described now: {}", error.message));
                     if let Some(resource) = resource {
                         found.unread.entry(resource.to_owned()).or_default().push(name);
                     }
@@ -68,18 +66,10 @@ fn accelerator(device: Device, config: &Config) -> Result<Looked<'_>, Error> {
     };
     let known = drivers::of(&driver);
     let Some(index) = number(&device)? else {
-        return Err(Error::not_found(format!(
-            "{driver} has made no device of the class {ACCEL} for it"
-        )));
+        return Err(Error::not_found(format!("{driver} has made no device of the class {ACCEL} for it")));
     };
     let mut nodes = device.nodes()?;
-    nodes.extend(
-        known
-            .map(|known| control(known, index))
-            .transpose()?
-            .into_iter()
-            .flatten(),
-    );
+    nodes.extend(known.map(|known| control(known, index)).transpose()?.into_iter().flatten());
     let mut unit = Unit::of(id(&device.name()), device.duplicate(), nodes)
         .with("driver", driver)
         .with("device", device.name())
@@ -119,10 +109,7 @@ fn number(device: &Device) -> Result<Option<u32>, Error> {
 /// The number of a device of the class: `accel0` has 0, `accel_controlD0` has none.
 fn index(name: &str) -> Option<u32> {
     let digits = name.strip_prefix(ACCEL)?;
-    digits
-        .bytes()
-        .all(|b| b.is_ascii_digit())
-        .then(|| digits.parse().ok())?
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 /// The kernel's name as an id: what an id may not contain becomes `_`.
@@ -138,14 +125,7 @@ mod tests {
     #[test]
     fn a_number_is_all_that_follows() {
         assert_eq!((index("accel0"), index("accel12")), (Some(0), Some(12)));
-        for none in [
-            "accel",
-            "accel_controlD0",
-            "accel-1",
-            "accel0x",
-            "card0",
-            "accel99999999999",
-        ] {
+        for none in ["accel", "accel_controlD0", "accel-1", "accel0x", "card0", "accel99999999999"] {
             assert_eq!(index(none), None, "{none}");
         }
     }

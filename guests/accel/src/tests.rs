@@ -36,14 +36,7 @@ fn a_gaudi_comes_with_what_controls_and_connects_it() {
     assert!(survey.rejected.is_empty() && survey.denied.is_empty() && survey.said.is_empty());
     assert_eq!(survey.ids(GAUDI).len(), 8);
     let gaudi = survey.unit("0000:33:00.0");
-    assert_eq!(
-        gaudi.nodes,
-        [
-            "/dev/accel/accel2 rw",
-            "/dev/accel/accel_controlD2 rw",
-            "/dev/infiniband/uverbs2 rw"
-        ]
-    );
+    assert_eq!(gaudi.nodes, ["/dev/accel/accel2 rw", "/dev/accel/accel_controlD2 rw", "/dev/infiniband/uverbs2 rw"]);
     for (name, value) in [
         ("driver", "habanalabs"),
         ("pci", "0000:33:00.0"),
@@ -55,11 +48,7 @@ fn a_gaudi_comes_with_what_controls_and_connects_it() {
         assert_eq!(gaudi.property(name), Some(value), "{name}");
     }
     let reply = rig.allocate(GAUDI, &["0000:33:00.0", "0000:b4:00.0"]).unwrap();
-    let env: Vec<_> = reply
-        .env
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let env: Vec<_> = reply.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(env, ["HABANA_VISIBLE_DEVICES=2,7", "HABANA_VISIBLE_MODULES=1,4"]);
 }
 
@@ -69,12 +58,7 @@ fn an_npu_is_a_resource_of_its_own() {
     let survey = rig.survey();
     assert_eq!(survey.ids("npu.intel.com/accel"), ["0000:00:0b.0"]);
     assert_eq!(survey.unit("0000:00:0b.0").nodes, ["/dev/accel/accel8 rw"]);
-    assert!(
-        rig.allocate("npu.intel.com/accel", &["0000:00:0b.0"])
-            .unwrap()
-            .env
-            .is_empty()
-    );
+    assert!(rig.allocate("npu.intel.com/accel", &["0000:00:0b.0"]).unwrap().env.is_empty());
 }
 
 #[test]
@@ -109,10 +93,7 @@ fn what_lost_its_driver_stays_listed_and_comes_back() {
 fn a_gaudi_without_its_control_device_is_offered_with_what_there_is() {
     let mut rig = Rig::of::<Accel>(POLICY, "gaudi", NODE);
     rig.unplug("accel/accel_controlD2");
-    assert_eq!(
-        rig.survey().unit("0000:33:00.0").nodes,
-        ["/dev/accel/accel2 rw", "/dev/infiniband/uverbs2 rw"]
-    );
+    assert_eq!(rig.survey().unit("0000:33:00.0").nodes, ["/dev/accel/accel2 rw", "/dev/infiniband/uverbs2 rw"]);
 }
 
 #[test]
@@ -134,26 +115,13 @@ fn each_driver_has_its_name_and_its_attributes() {
             "subsystem: pci, vendor: \"0x17cb\", class: \"0x1200\"",
             "qualcomm.com/qaic",
         ),
-        (
-            "ethosu",
-            "platform",
-            "platform/5a000000.npu",
-            "",
-            "subsystem: platform, driver: ethosu",
-            "arm.com/npu",
-        ),
+        ("ethosu", "platform", "platform/5a000000.npu", "", "subsystem: platform, driver: ethosu", "arm.com/npu"),
     ] {
         let node = hardware(place, bus, driver, attributes);
         let survey = Rig::of::<Accel>(&elsewhere(resource, selector, ""), "npu", &node).survey();
         let unit = &survey.units[0];
-        assert_eq!(
-            (unit.resource.as_str(), unit.property("driver")),
-            (resource, Some(driver))
-        );
-        assert_eq!(
-            (unit.nodes.concat().as_str(), unit.is_healthy()),
-            ("/dev/accel/accel0 rw", true)
-        );
+        assert_eq!((unit.resource.as_str(), unit.property("driver")), (resource, Some(driver)));
+        assert_eq!((unit.nodes.concat().as_str(), unit.is_healthy()), ("/dev/accel/accel0 rw", true));
         assert_eq!(unit.property("pci").is_some(), bus == "pci");
         assert_eq!(unit.property("product").is_some(), driver == "amdxdna");
     }
@@ -178,12 +146,7 @@ fn errors_count_where_a_driver_counts_them_and_a_limit_is_set() {
 
 #[test]
 fn a_driver_that_nobody_knows_needs_a_name() {
-    let node = hardware(
-        "pci0000:20/0000:21:00.0",
-        "pci",
-        "acme_npu",
-        "A: vendor=0x1234\\n;A: class=0x120000\\n",
-    );
+    let node = hardware("pci0000:20/0000:21:00.0", "pci", "acme_npu", "A: vendor=0x1234\\n;A: class=0x120000\\n");
     let policy = |config: &str| elsewhere("acme.com/npu", "subsystem: pci, vendor: \"0x1234\"", config);
     let survey = Rig::of::<Accel>(&policy(""), "npu", &node).survey();
     assert!(survey.units.is_empty() && survey.has_said("nothing says what devices of acme_npu are offered as"));

@@ -116,20 +116,10 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn run(gpus: &'a [Gpu<'a>], distances: &Distances, need: usize) -> Option<Vec<usize>> {
         let row = |a: &Gpu<'_>| gpus.iter().map(|b| between(a, b, distances)).collect();
-        let mut rest: Vec<usize> = gpus
-            .iter()
-            .rev()
-            .scan(0, |sum, gpu| running(sum, gpu.free.len()))
-            .collect();
+        let mut rest: Vec<usize> = gpus.iter().rev().scan(0, |sum, gpu| running(sum, gpu.free.len())).collect();
         rest.reverse();
         rest.push(0);
-        let mut search = Self {
-            gpus,
-            matrix: gpus.iter().map(row).collect(),
-            rest,
-            looked: 0,
-            best: None,
-        };
+        let mut search = Self { gpus, matrix: gpus.iter().map(row).collect(), rest, looked: 0, best: None };
         let mut taken = vec![0; gpus.len()];
         for part in std::iter::once(None).chain((0..gpus.len()).map(Some)) {
             search.look(&mut taken, 0, part, need);
@@ -185,24 +175,10 @@ impl<'a> Search<'a> {
     }
 
     fn score(&self, taken: &[usize]) -> Score {
-        let mine: Vec<u64> = self
-            .gpus
-            .iter()
-            .zip(taken)
-            .map(|(gpu, taken)| (gpu.must + taken) as u64)
-            .collect();
-        let left: Vec<u64> = self
-            .gpus
-            .iter()
-            .zip(taken)
-            .map(|(gpu, taken)| (gpu.free.len() - taken) as u64)
-            .collect();
+        let mine: Vec<u64> = self.gpus.iter().zip(taken).map(|(gpu, taken)| (gpu.must + taken) as u64).collect();
+        let left: Vec<u64> = self.gpus.iter().zip(taken).map(|(gpu, taken)| (gpu.free.len() - taken) as u64).collect();
         let touched = self.gpus.iter().zip(taken).filter(|(_, taken)| **taken > 0);
-        (
-            self.spread(&mine),
-            touched.map(|(gpu, _)| gpu.free.len()).sum(),
-            self.spread(&left),
-        )
+        (self.spread(&mine), touched.map(|(gpu, _)| gpu.free.len()).sum(), self.spread(&left))
     }
 
     /// The distances between all pairs of so many units of each GPU.

@@ -26,12 +26,7 @@ pub(crate) enum Naming {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            naming: Naming::Single,
-            uncorrectable_errors: 0,
-            bad_pages: None,
-            graphics: false,
-        }
+        Self { naming: Naming::Single, uncorrectable_errors: 0, bad_pages: None, graphics: false }
     }
 }
 
@@ -45,9 +40,7 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
     let names = [("single", Naming::Single), ("mixed", Naming::Mixed)];
     let config = Config {
         naming: fields.choice("naming", &names)?.unwrap_or(default.naming),
-        uncorrectable_errors: fields
-            .number("uncorrectable-errors")?
-            .unwrap_or(default.uncorrectable_errors),
+        uncorrectable_errors: fields.number("uncorrectable-errors")?.unwrap_or(default.uncorrectable_errors),
         bad_pages: fields.number("bad-pages")?,
         graphics: fields.switch("graphics")?.unwrap_or(default.graphics),
     };
@@ -68,12 +61,7 @@ mod tests {
     #[test]
     fn every_key_is_understood() {
         let json = r#"{"naming": "mixed", "uncorrectable-errors": 2, "bad-pages": 64, "graphics": true}"#;
-        let expected = Config {
-            naming: Naming::Mixed,
-            uncorrectable_errors: 2,
-            bad_pages: Some(64),
-            graphics: true,
-        };
+        let expected = Config { naming: Naming::Mixed, uncorrectable_errors: 2, bad_pages: Some(64), graphics: true };
         assert_eq!(parse(json).unwrap(), expected);
         assert_eq!(parse(r#"{"naming": "single"}"#).unwrap(), Config::default());
     }
@@ -83,22 +71,13 @@ mod tests {
         for (json, message) in [
             ("[]", "config: must be a mapping, is a list"),
             (r#"{"naming": "both"}"#, "config naming: must be single or mixed"),
-            (
-                r#"{"bad-pages": -1}"#,
-                "config bad-pages: must be a whole number, 0 or more",
-            ),
-            (
-                r#"{"graphics": "yes"}"#,
-                "config graphics: must be true or false, is text",
-            ),
+            (r#"{"bad-pages": -1}"#, "config bad-pages: must be a whole number, 0 or more"),
+            (r#"{"graphics": "yes"}"#, "config graphics: must be true or false, is text"),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
         }
         let unknown = parse(r#"{"names": "mixed"}"#).unwrap_err().message;
-        assert!(
-            unknown.starts_with("config: unknown key `names`; known here: naming,"),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("config: unknown key `names`; known here: naming,"), "{unknown}");
         assert!(parse("{").unwrap_err().message.starts_with("config: not JSON"));
     }
 }

@@ -30,12 +30,7 @@ pub(crate) struct Look<'a> {
 impl<'a> Look<'a> {
     /// A look at the machine as it is now.
     pub(crate) fn now(config: &'a Config) -> Self {
-        Self {
-            config,
-            topology: kfd::topology(),
-            resets: Resets::now(),
-            gpus: BTreeMap::new(),
-        }
+        Self { config, topology: kfd::topology(), resets: Resets::now(), gpus: BTreeMap::new() }
     }
 
     /// How one part is.
@@ -114,11 +109,7 @@ fn gpu(address: &str, config: &Config, resets: &Resets) -> Answer<Option<Mode>> 
 /// The uncorrectable errors of all blocks together. GPUs without RAS have no such counters.
 fn errors(function: &Device, address: &str, config: &Config) -> Answer<()> {
     let names = function.entries("ras").unwrap_or_default();
-    let counters: Vec<String> = names
-        .iter()
-        .filter(|name| name.ends_with(ras::COUNTS))
-        .cloned()
-        .collect();
+    let counters: Vec<String> = names.iter().filter(|name| name.ends_with(ras::COUNTS)).cloned().collect();
     let paths: Vec<String> = counters.iter().map(|name| format!("ras/{name}")).collect();
     let (mut sum, mut worst, mut silent) = (0_u64, Vec::new(), None);
     for (name, text) in counters.iter().zip(function.attributes(&paths)) {
@@ -165,16 +156,12 @@ fn pages(function: &Device, address: &str, config: &Config) -> Answer<()> {
     let text = text.or_else(|error| unknown(error.message))?;
     let pages = BadPages::of(&text);
     if pages.in_use > 0 {
-        return unhealthy(format!(
-            "GPU {address} has {} bad pages of memory that it cannot reserve",
-            pages.in_use
-        ));
+        return unhealthy(format!("GPU {address} has {} bad pages of memory that it cannot reserve", pages.in_use));
     }
     match config.bad_pages {
-        Some(most) if pages.all > most => unhealthy(format!(
-            "GPU {address} has lost {} pages of memory, more than {most} (bad-pages)",
-            pages.all
-        )),
+        Some(most) if pages.all > most => {
+            unhealthy(format!("GPU {address} has lost {} pages of memory, more than {most} (bad-pages)", pages.all))
+        }
         _ => Ok(()),
     }
 }
@@ -182,17 +169,12 @@ fn pages(function: &Device, address: &str, config: &Config) -> Answer<()> {
 /// Whether its GPU is still divided as it was when the part was listed. What a pod holds stays what it was for the host, so this
 /// is how it is told that it is something else now.
 fn same_mode(unit: &Unit, now: Option<&Mode>) -> Answer<()> {
-    let then = unit
-        .property("compute-partition")
-        .zip(unit.property("memory-partition"));
+    let then = unit.property("compute-partition").zip(unit.property("memory-partition"));
     if then == now.map(|mode| (mode.compute.as_str(), mode.memory.as_str())) {
         return Ok(());
     }
     let words = now.map_or_else(|| "not divided".to_owned(), Mode::words);
-    let then = then.map_or_else(
-        || "whole".to_owned(),
-        |(compute, memory)| format!("a part of {compute}/{memory}"),
-    );
+    let then = then.map_or_else(|| "whole".to_owned(), |(compute, memory)| format!("a part of {compute}/{memory}"));
     unhealthy(format!("its GPU is {words} now; it was listed as {then}"))
 }
 

@@ -72,10 +72,7 @@ impl Gpu {
             address: format!("{domain:04x}:{bus:02x}:{device:02x}.0"),
             partition: location & 7,
             gfx,
-            compute_units: values
-                .get("simd_count")
-                .checked_div(values.get("simd_per_cu"))
-                .unwrap_or_default(),
+            compute_units: values.get("simd_count").checked_div(values.get("simd_per_cu")).unwrap_or_default(),
             hive: values.get("hive_id"),
             unique: values.get("unique_id"),
             memory: 0,
@@ -119,10 +116,7 @@ pub(crate) fn topology() -> Result<Topology, Error> {
     let numbers = kfd.entries("topology/nodes").if_present()?.unwrap_or_default();
     let mut numbers: Vec<u32> = numbers.iter().filter_map(|name| name.parse().ok()).collect();
     numbers.sort_unstable();
-    let paths: Vec<String> = numbers
-        .iter()
-        .map(|n| format!("topology/nodes/{n}/properties"))
-        .collect();
+    let paths: Vec<String> = numbers.iter().map(|n| format!("topology/nodes/{n}/properties")).collect();
     let mut topology = Topology::default();
     for (number, text) in numbers.into_iter().zip(kfd.attributes(&paths)) {
         match text {
@@ -162,10 +156,7 @@ mod tests {
     #[test]
     fn a_partition_says_where_it_is() {
         let gpu = Gpu::of(11, PARTITION).unwrap();
-        assert_eq!(
-            (gpu.address.as_str(), gpu.partition, gpu.render),
-            ("0000:a4:00.0", 1, 145)
-        );
+        assert_eq!((gpu.address.as_str(), gpu.partition, gpu.render), ("0000:a4:00.0", 1, 145));
         assert_eq!((gpu.compute_units, gpu.gfx, gpu.banks), (20, 90_402, 1));
         assert!(gpu.is_of("0000:a4:00.0") && gpu.is_of("0000:a4:00.1"));
         assert!(!gpu.is_of("0000:a5:00.0") && !gpu.is_of("0001:a4:00.0") && !gpu.is_of(""));
@@ -176,21 +167,12 @@ mod tests {
     fn numbers_have_64_bits() {
         assert_eq!(Gpu::of(11, PARTITION).unwrap().unique, 10_187_445_671_099_294_242);
         let values = Values::of("a 18446744073709551615\nb 18446744073709551616\nc\nd -1\ne 7\n");
-        assert_eq!(
-            (values.get("a"), values.get("b"), values.get("d"), values.get("e")),
-            (u64::MAX, 0, 0, 7)
-        );
+        assert_eq!((values.get("a"), values.get("b"), values.get("d"), values.get("e")), (u64::MAX, 0, 0, 7));
     }
 
     #[test]
     fn a_processor_is_no_gpu() {
-        assert_eq!(
-            Gpu::of(
-                0,
-                "cpu_cores_count 64\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\n"
-            ),
-            None
-        );
+        assert_eq!(Gpu::of(0, "cpu_cores_count 64\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\n"), None);
         assert_eq!(Gpu::of(0, ""), None);
     }
 

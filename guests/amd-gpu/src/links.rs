@@ -58,10 +58,7 @@ fn ways(kfd: &Device, number: u32) -> Vec<String> {
 /// Where a way leads, if that is a GPU, and how far it is.
 fn way<'a>(text: &str, topology: &'a Topology) -> Option<(&'a str, u64)> {
     let values = Values::of(text);
-    let to = topology
-        .gpus
-        .iter()
-        .find(|gpu| u64::from(gpu.number) == values.get("node_to"))?;
+    let to = topology.gpus.iter().find(|gpu| u64::from(gpu.number) == values.get("node_to"))?;
     Some((&to.address, distance(values.get("type"), values.get("weight"))?))
 }
 
@@ -88,9 +85,6 @@ mod tests {
 
     #[test]
     fn a_way_to_no_gpu_counts_for_nothing() {
-        assert_eq!(
-            way("type 2\nnode_from 2\nnode_to 0\nweight 20\n", &Topology::default()),
-            None
-        );
+        assert_eq!(way("type 2\nnode_from 2\nnode_to 0\nweight 20\n", &Topology::default()), None);
     }
 }

@@ -61,9 +61,7 @@ mod tests {
     fn both_words_make_a_mode() {
         assert_eq!(of(Some("CPX"), Some("NPS4")), Ok(Some("cpx_nps4".to_owned())));
         assert_eq!(of(Some("SPX"), Some("NPS1")), Ok(Some("spx_nps1".to_owned())));
-        let mode = Mode::of(Some("dpx".to_owned()), Some("nps2".to_owned()))
-            .unwrap()
-            .unwrap();
+        let mode = Mode::of(Some("dpx".to_owned()), Some("nps2".to_owned())).unwrap().unwrap();
         assert_eq!(mode.words(), "DPX/NPS2");
     }
 
@@ -75,18 +73,10 @@ mod tests {
 
     #[test]
     fn what_is_no_mode_is_an_error() {
-        assert_eq!(
-            of(Some("UNKNOWN"), Some("NPS1")),
-            Err("current_compute_partition reads UNKNOWN".to_owned())
-        );
-        for (compute, memory) in [
-            ("", "NPS1"),
-            ("CP", "NPS1"),
-            ("CPXCPX", "NPS1"),
-            ("CPX", ""),
-            ("CPX", "NPS"),
-            ("CPX", "4"),
-        ] {
+        assert_eq!(of(Some("UNKNOWN"), Some("NPS1")), Err("current_compute_partition reads UNKNOWN".to_owned()));
+        for (compute, memory) in
+            [("", "NPS1"), ("CP", "NPS1"), ("CPXCPX", "NPS1"), ("CPX", ""), ("CPX", "NPS"), ("CPX", "4")]
+        {
             assert!(of(Some(compute), Some(memory)).is_err(), "{compute} {memory}");
         }
         let long = of(Some(&"C".repeat(4_096)), Some("NPS1")).unwrap_err();

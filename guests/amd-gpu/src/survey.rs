@@ -77,17 +77,16 @@ pub(crate) fn look() -> Result<Found, Error> {
     let is_divided = |card: &Card| card.mode.as_ref().is_some_and(|mode| mode.compute != "SPX");
     if topology.is_partial && cards.values().any(is_divided) {
         let hint = "it has to run where the device cgroup lets it have /dev/dri";
-        found.notes.push(format!(
-            "KFD tells this process nothing of some GPUs, so that partitions are missing: {hint}"
-        ));
+        found
+            .notes
+            .push(format!("KFD tells this process nothing of some GPUs, so that partitions are missing: {hint}"));
     }
     Ok(found)
 }
 
 impl Found {
     fn cannot(&mut self, name: &str, error: &Error) {
-        self.notes
-            .push(format!("{name} cannot be described now: {}", error.message));
+        self.notes.push(format!("{name} cannot be described now: {}", error.message));
         self.unread.push(name.to_owned());
     }
 }
@@ -110,18 +109,11 @@ fn card(function: Device, version: Option<&str>) -> Result<Option<Card>, Error> 
     }
     let device = function.attribute("device").unwrap_or_default();
     let name = function.attribute("product_name").ok().filter(|name| !name.is_empty());
-    properties.extend(
-        name.or_else(|| gfx::product(&device).map(str::to_owned))
-            .map(|name| ("product", name)),
-    );
+    properties.extend(name.or_else(|| gfx::product(&device).map(str::to_owned)).map(|name| ("product", name)));
     properties.push(("device", device));
     properties.extend(version.map(|version| ("driver", version.to_owned())));
     properties.extend(function.numa_node().map(|numa| ("numa", numa.to_string())));
-    Ok(Some(Card {
-        function,
-        mode,
-        properties,
-    }))
+    Ok(Some(Card { function, mode, properties }))
 }
 
 /// How a GPU is divided now.
@@ -185,19 +177,11 @@ fn part(device: &Device, card: &Card, said: Option<&Gpu>) -> Result<Part, Error>
     }
     // Of a whole GPU the function tells it too, whatever KFD lets this process see.
     let memory = said.map(|said| said.memory).filter(|bytes| *bytes > 0);
-    let total = || {
-        card.function
-            .attribute("mem_info_vram_total")
-            .ok()
-            .filter(|_| card.mode.is_none())
-    };
+    let total = || card.function.attribute("mem_info_vram_total").ok().filter(|_| card.mode.is_none());
     if let Some(memory) = memory.map(|bytes| bytes.to_string()).or_else(total) {
         add("memory", memory);
     }
-    Ok(Part {
-        unit,
-        mode: card.mode.clone(),
-    })
+    Ok(Part { unit, mode: card.mode.clone() })
 }
 
 /// The parts by resource.
@@ -228,8 +212,5 @@ pub(crate) fn pools(parts: Vec<Part>, config: &Config) -> Result<Vec<Pool>, Erro
     if pools.is_empty() {
         pools.insert(GPU.to_owned(), Vec::new());
     }
-    Ok(pools
-        .into_iter()
-        .map(|(resource, units)| Pool::new(resource, units))
-        .collect())
+    Ok(pools.into_iter().map(|(resource, units)| Pool::new(resource, units)).collect())
 }

@@ -49,10 +49,7 @@ fn a_whole_gpu_has_its_nodes_and_says_what_it_is() {
     assert!(survey.rejected.is_empty() && survey.denied.is_empty() && survey.said.is_empty());
     assert_eq!(survey.ids(GPU).len(), 8);
     let gpu = survey.unit("0000:63:00.0");
-    assert_eq!(
-        gpu.nodes,
-        ["/dev/dri/card1 rw", "/dev/dri/renderD128 rw", "/dev/kfd rw"]
-    );
+    assert_eq!(gpu.nodes, ["/dev/dri/card1 rw", "/dev/dri/renderD128 rw", "/dev/kfd rw"]);
     assert!(gpu.is_healthy());
     for (name, value) in [
         ("pci", "0000:63:00.0"),
@@ -81,33 +78,14 @@ fn partitions_are_those_that_kfd_lists() {
     assert!(survey.rejected.is_empty() && survey.units.iter().all(devgate_testing::Unit::is_healthy));
     let first = survey.unit("0000:26:00.0");
     let second = survey.unit("amdgpu_xcp_7");
-    assert_eq!(
-        first.nodes,
-        ["/dev/dri/card9 rw", "/dev/dri/renderD136 rw", "/dev/kfd rw"]
-    );
-    assert_eq!(
-        second.nodes,
-        ["/dev/dri/card10 rw", "/dev/dri/renderD137 rw", "/dev/kfd rw"]
-    );
-    assert_eq!(
-        (first.property("partition"), second.property("partition")),
-        (Some("0"), Some("1"))
-    );
-    for name in [
-        "pci",
-        "unique-id",
-        "compute-partition",
-        "memory-partition",
-        "product",
-        "numa",
-    ] {
+    assert_eq!(first.nodes, ["/dev/dri/card9 rw", "/dev/dri/renderD136 rw", "/dev/kfd rw"]);
+    assert_eq!(second.nodes, ["/dev/dri/card10 rw", "/dev/dri/renderD137 rw", "/dev/kfd rw"]);
+    assert_eq!((first.property("partition"), second.property("partition")), (Some("0"), Some("1")));
+    for name in ["pci", "unique-id", "compute-partition", "memory-partition", "product", "numa"] {
         assert!(first.property(name).is_some(), "{name}");
         assert_eq!(first.property(name), second.property(name), "{name}");
     }
-    assert_eq!(
-        (second.property("memory"), second.property("compute-units")),
-        (Some("25767706624"), Some("38"))
-    );
+    assert_eq!((second.property("memory"), second.property("compute-units")), (Some("25767706624"), Some("38")));
 
     // Another mode of the driver's leaves platform devices that are not in use.
     rig.remove("kfd/kfd", "topology/nodes/11");
@@ -120,13 +98,7 @@ fn a_container_gets_what_computes_once() {
     rig.survey();
     let reply = rig.allocate(GPU, &["0000:05:00.0", "amdgpu_xcp_3"]).unwrap();
     let nodes: Vec<&str> = reply.nodes.iter().map(|node| node.container_path.as_str()).collect();
-    let expected = [
-        "/dev/dri/card1",
-        "/dev/dri/card5",
-        "/dev/dri/renderD128",
-        "/dev/dri/renderD132",
-        "/dev/kfd",
-    ];
+    let expected = ["/dev/dri/card1", "/dev/dri/card5", "/dev/dri/renderD128", "/dev/dri/renderD132", "/dev/kfd"];
     assert_eq!(nodes, expected);
     assert!(reply.env.is_empty() && reply.mounts.is_empty());
 }
@@ -153,10 +125,7 @@ fn one_name_for_unlike_gpus_is_refused_in_words() {
     let mut rig = mi300x();
     make_whole(&mut rig, "0000:e5:00.0");
     let refused = rig.try_survey().unwrap_err();
-    assert!(
-        refused.contains("divided differently (CPX/NPS4, SPX/NPS1)"),
-        "{refused}"
-    );
+    assert!(refused.contains("divided differently (CPX/NPS4, SPX/NPS1)"), "{refused}");
     assert!(refused.contains("naming: mixed"), "{refused}");
 }
 
@@ -185,10 +154,7 @@ fn errors_are_those_of_all_partitions_of_a_gpu() {
     assert_eq!(sick.len(), 8);
     assert!(sick.iter().all(|unit| unit.property("pci") == Some("0000:26:00.0")));
     let reason = reason(&survey, "amdgpu_xcp_9");
-    assert!(
-        reason.contains("has had 3 uncorrectable errors (gfx, umc), more than 0"),
-        "{reason}"
-    );
+    assert!(reason.contains("has had 3 uncorrectable errors (gfx, umc), more than 0"), "{reason}");
 
     let mut rig = Rig::of::<AmdGpu>(&configured("uncorrectable-errors: 3"), "amd", MI300X);
     rig.set("pci/0000:26:00.0", "ras/umc_err_count", "ue: 3\nce: 0\nde: 0\n");
@@ -225,10 +191,7 @@ fn of_gpus_that_kfd_hides_nothing_is_concluded() {
     let survey = Rig::of::<AmdGpu>(POLICY, "amd", &hidden(MI210)).survey();
     assert_eq!(survey.ids(GPU).len(), 8);
     let gpu = survey.unit("0000:63:00.0");
-    assert_eq!(
-        (gpu.is_healthy(), gpu.property("gfx"), gpu.nodes.len()),
-        (true, None, 3)
-    );
+    assert_eq!((gpu.is_healthy(), gpu.property("gfx"), gpu.nodes.len()), (true, None, 3));
 
     let survey = Rig::of::<AmdGpu>(POLICY, "amd", &hidden(MI300X)).survey();
     assert_eq!(survey.ids(GPU).len(), 8);
@@ -292,11 +255,7 @@ fn a_part_whose_node_another_gpu_has_now_is_unhealthy() {
     });
     let (number, text) = numbers.next().unwrap();
     let other = text.replace("\\n", "\n").lines().fold(String::new(), |text, line| {
-        let line = if line.starts_with("location_id ") {
-            "location_id 256"
-        } else {
-            line
-        };
+        let line = if line.starts_with("location_id ") { "location_id 256" } else { line };
         text + line + "\n"
     });
     rig.set("kfd/kfd", &format!("topology/nodes/{number}/properties"), &other);
@@ -330,18 +289,12 @@ fn links_decide_which_gpus_go_together() {
     let all = ["03", "26", "43", "63", "83", "a3", "c3", "e3"].map(|bus| format!("0000:{bus}:00.0"));
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let first_hive = rig.choose(GPU, &all, &[], 4);
-    assert_eq!(
-        first_hive,
-        ["0000:03:00.0", "0000:26:00.0", "0000:43:00.0", "0000:63:00.0"]
-    );
+    assert_eq!(first_hive, ["0000:03:00.0", "0000:26:00.0", "0000:43:00.0", "0000:63:00.0"]);
     let drawn = rig.choose(GPU, &all, &["0000:c3:00.0"], 2);
     assert_eq!(drawn, ["0000:c3:00.0", "0000:83:00.0"]);
     // Without links the PCI function's NUMA nodes decide, and the outcome is a choice all the same.
     rig.unplug("kfd/kfd");
-    assert_eq!(
-        rig.choose(GPU, &all[2..], &[], 4),
-        ["0000:83:00.0", "0000:a3:00.0", "0000:c3:00.0", "0000:e3:00.0"]
-    );
+    assert_eq!(rig.choose(GPU, &all[2..], &[], 4), ["0000:83:00.0", "0000:a3:00.0", "0000:c3:00.0", "0000:e3:00.0"]);
 }
 
 #[test]
@@ -359,10 +312,7 @@ fn whole_gpus_stay_whole_at_64_partitions() {
     // One of the second is taken already: it is filled up.
     let left: Vec<&str> = all.iter().copied().filter(|id| *id != "amdgpu_xcp_9").collect();
     let three = rig.choose(GPU, &left, &[], 3);
-    assert!(
-        three.iter().all(|id| of("0000:26:00.0").contains(&id.as_str())),
-        "{three:?}"
-    );
+    assert!(three.iter().all(|id| of("0000:26:00.0").contains(&id.as_str())), "{three:?}");
     for size in [1, 7, 9, 30, 63, 64] {
         assert_eq!(rig.choose(GPU, &all, &["amdgpu_xcp_55"], size).len(), size);
     }
@@ -377,10 +327,7 @@ fn partitions_are_parts_of_their_gpu() {
     }
     assert_eq!(survey.unit("amdgpu_xcp_55").backing, ["0000:e5:00.0", "amdgpu_xcp_55"]);
     // Without that word in the policy each would have what the first one has.
-    let policy = with(
-        "    partitions: {own: [\"/dev/dri/card*\", \"/dev/dri/renderD*\"]}\n",
-        "",
-    );
+    let policy = with("    partitions: {own: [\"/dev/dri/card*\", \"/dev/dri/renderD*\"]}\n", "");
     let survey = Rig::of::<AmdGpu>(&policy, "amd", MI300X).survey();
     assert!(survey.unit("0000:05:00.0").is_healthy());
     assert!(reason(&survey, "amdgpu_xcp_0").contains("already backs 0000:05:00.0"));
@@ -392,21 +339,12 @@ fn a_gpu_takes_its_partitions_with_it() {
     rig.survey();
     rig.unplug("pci/0000:05:00.0");
     let survey = rig.survey();
-    assert!(
-        survey
-            .units
-            .iter()
-            .all(|unit| unit.is_healthy() == (unit.property("pci") != Some("0000:05:00.0")))
-    );
+    assert!(survey.units.iter().all(|unit| unit.is_healthy() == (unit.property("pci") != Some("0000:05:00.0"))));
     assert!(survey.ids(GPU).contains(&"amdgpu_xcp_0"));
 }
 
 #[test]
 fn a_mistake_in_the_configuration_is_said() {
     let mut rig = Rig::of::<AmdGpu>(&configured("naming: both"), "amd", MI210);
-    assert!(
-        rig.try_survey()
-            .unwrap_err()
-            .contains("config naming: must be single or mixed")
-    );
+    assert!(rig.try_survey().unwrap_err().contains("config naming: must be single or mixed"));
 }

@@ -93,9 +93,6 @@ fn the_headers_are_what_the_contract_says() {
             std::fs::write(&file, &text).expect("written");
         }
         let there = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(
-            there == text,
-            "{name} is not what wit/ says; the first lines of this test say how to write it anew"
-        );
+        assert!(there == text, "{name} is not what wit/ says; the first lines of this test say how to write it anew");
     }
 }

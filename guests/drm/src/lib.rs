@@ -61,9 +61,7 @@ impl Resets {
     pub fn problem(&self, address: &str) -> Option<String> {
         let (said, time) = self.broken.get(address)?;
         let second = time / 1_000_000;
-        Some(format!(
-            "{said}, {second} s after boot; until its driver is loaded again"
-        ))
+        Some(format!("{said}, {second} s after boot; until its driver is loaded again"))
     }
 }
 
@@ -74,9 +72,7 @@ impl Resets {
 /// When what lies beneath the device cannot be listed.
 pub fn is_made(device: &Device) -> Result<bool, Error> {
     let names = device.entries("drm").if_present()?.unwrap_or_default();
-    Ok(names
-        .iter()
-        .any(|name| ["card", "renderD"].iter().any(|kind| name.starts_with(kind))))
+    Ok(names.iter().any(|name| ["card", "renderD"].iter().any(|kind| name.starts_with(kind))))
 }
 
 #[cfg(test)]

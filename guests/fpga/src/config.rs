@@ -107,19 +107,10 @@ mod tests {
         for (json, message) in [
             ("[]", "config: must be a mapping, is a list"),
             (r#"{"dfl": "regiondevel"}"#, "config dfl: must be af, region or none"),
-            (
-                r#"{"xrt": true}"#,
-                "config xrt: must be card, function or none, is true or false",
-            ),
-            (
-                r#"{"xrt-domain": "amd.com/x"}"#,
-                "config xrt-domain: must be a domain, such as vendor.com",
-            ),
+            (r#"{"xrt": true}"#, "config xrt: must be card, function or none, is true or false"),
+            (r#"{"xrt-domain": "amd.com/x"}"#, "config xrt-domain: must be a domain, such as vendor.com"),
             (r#"{"serial": "yes"}"#, "config serial: must be true or false, is text"),
-            (
-                r#"{"mode": "af"}"#,
-                "config: unknown key `mode`; known here: dfl, dfl-domain, xrt, xrt-domain, serial",
-            ),
+            (r#"{"mode": "af"}"#, "config: unknown key `mode`; known here: dfl, dfl-domain, xrt, xrt-domain, serial"),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
         }

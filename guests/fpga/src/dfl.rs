@@ -38,10 +38,7 @@ pub(crate) fn list(config: &Config, listed: &mut Listed) -> Result<(), Error> {
         Err(error) => {
             // Their regions know the ports by name at least.
             let entries = |region: &Device| region.entries("").unwrap_or_default();
-            let names = hardware::devices("fpga_region")?
-                .iter()
-                .flat_map(entries)
-                .collect::<Vec<_>>();
+            let names = hardware::devices("fpga_region")?.iter().flat_map(entries).collect::<Vec<_>>();
             for name in names.iter().filter(|name| name.starts_with("dfl-port.")) {
                 listed.unread(name, &error.message);
             }
@@ -129,12 +126,8 @@ impl Card {
             nodes.extend(port.nodes()?.into_iter().filter(own));
         }
         let names: Vec<String> = ports.iter().map(|port| port.name()).collect();
-        let mut unit = Unit {
-            id,
-            backing: ports.iter().map(|port| port.duplicate()).collect(),
-            nodes,
-            properties: Vec::new(),
-        };
+        let mut unit =
+            Unit { id, backing: ports.iter().map(|port| port.duplicate()).collect(), nodes, properties: Vec::new() };
         unit = unit.with("kind", "dfl").with("pci", self.address.clone());
         unit = unit.with("ports", names.join(" "));
         if let Ok(interface) = &self.interface {
@@ -156,9 +149,7 @@ impl Card {
 /// A card whose registers cannot be reached reads as all ones.
 fn known(uuid: &Uuid, what: &str) -> Result<Uuid, String> {
     if uuid.is_all_ones() {
-        return Err(format!(
-            "its {what} id is all ones: it does not answer, or nothing is programmed"
-        ));
+        return Err(format!("its {what} id is all ones: it does not answer, or nothing is programmed"));
     }
     Ok(uuid.clone())
 }
@@ -243,10 +234,7 @@ fn engine_problem(engine: &Device) -> Option<String> {
     }
     let sensors = engine.children("hwmon").unwrap_or_default();
     let alarm = |sensor: &Device| sensor.attribute("temp1_crit_alarm").is_ok_and(|alarm| alarm == "1");
-    sensors
-        .iter()
-        .any(alarm)
-        .then(|| "its card is too hot, and throttled to a stop".to_owned())
+    sensors.iter().any(alarm).then(|| "its card is too hot, and throttled to a stop".to_owned())
 }
 
 /// Error registers read `0x0` without one.
@@ -265,9 +253,7 @@ fn cards() -> Result<Vec<Card>, Error> {
     };
     let engines = of_kind("dfl-fme.");
     let engine_of = |address: &str| {
-        let engine = engines
-            .iter()
-            .find(|engine| address_of(&engine.location()) == Some(address));
+        let engine = engines.iter().find(|engine| address_of(&engine.location()) == Some(address));
         engine.map(|engine| engine.duplicate())
     };
     let mut cards: Vec<Card> = Vec::new();
@@ -304,9 +290,8 @@ fn interface(engine: Option<&Device>, regions: &[Device]) -> Result<Uuid, String
     let engine = engine.ok_or("it has no dfl-fme, or the policy does not grant it")?;
     let place = format!("{}/", engine.location());
     let mut beneath = regions.iter().filter(|region| region.location().starts_with(&place));
-    let region = beneath
-        .next()
-        .ok_or_else(|| format!("{} has no region, or the policy does not grant it", engine.name()))?;
+    let region =
+        beneath.next().ok_or_else(|| format!("{} has no region, or the policy does not grant it", engine.name()))?;
     if beneath.next().is_some() {
         return Err(format!("{} has more regions than one", engine.name()));
     }
@@ -336,35 +321,21 @@ mod tests {
         let busy = |code: &str| unreadable(Error::new(ErrorKind::Io, "attribute afu_id").with_code(code));
         assert_eq!(busy("EBUSY").unwrap(), "is being reset or programmed");
         assert_eq!(busy("EIO").unwrap_err().code, "EIO");
-        assert!(
-            unreadable(Error::not_found("attribute afu_id"))
-                .unwrap_err()
-                .is_absence()
-        );
+        assert!(unreadable(Error::not_found("attribute afu_id")).unwrap_err().is_absence());
     }
 
     #[test]
     fn a_function_is_stopped_in_power_state_six() {
-        for (state, stopped) in [
-            (Some("0x6"), true),
-            (Some("0x0"), false),
-            (Some("0x1"), false),
-            (Some("0x2"), false),
-            (None, false),
-        ] {
+        for (state, stopped) in
+            [(Some("0x6"), true), (Some("0x0"), false), (Some("0x1"), false), (Some("0x2"), false), (None, false)]
+        {
             assert_eq!(is_stopped(state), stopped, "{state:?}");
         }
     }
 
     #[test]
     fn registers_of_zeros_have_no_errors() {
-        for (register, errors) in [
-            ("0x0", false),
-            ("0x0000", false),
-            ("0x4", true),
-            ("", false),
-            ("10", true),
-        ] {
+        for (register, errors) in [("0x0", false), ("0x0000", false), ("0x4", true), ("", false), ("10", true)] {
             assert_eq!(has_errors(register), errors, "{register}");
         }
     }

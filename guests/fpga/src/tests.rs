@@ -16,22 +16,12 @@ fn rig() -> Rig {
 fn functions_and_cards_are_offered_without_what_manages_them() {
     let survey = rig().survey();
     assert!(survey.rejected.is_empty() && survey.denied.is_empty(), "{survey}");
-    let units: Vec<_> = survey
-        .units
-        .iter()
-        .map(|unit| (unit.id.as_str(), unit.nodes.join(", ")))
-        .collect();
+    let units: Vec<_> = survey.units.iter().map(|unit| (unit.id.as_str(), unit.nodes.join(", "))).collect();
     assert_eq!(
         units,
         [
-            (
-                "0000:e3:00.1",
-                "/dev/dri/renderD130 rw, /dev/xfpga/dma.qdma.u58113.0 rw".to_owned()
-            ),
-            (
-                "0000:21:00.1",
-                "/dev/dri/renderD128 rw, /dev/dri/renderD129 rw".to_owned()
-            ),
+            ("0000:e3:00.1", "/dev/dri/renderD130 rw, /dev/xfpga/dma.qdma.u58113.0 rw".to_owned()),
+            ("0000:21:00.1", "/dev/dri/renderD128 rw, /dev/dri/renderD129 rw".to_owned()),
             (PORT, "/dev/dfl-port.0 rw".to_owned()),
             ("0000:d8:00.1-p0", "/dev/dfl-port.1 rw".to_owned()),
         ]
@@ -54,19 +44,10 @@ fn management_is_never_given() {
             "{subsystem: platform, name: \"dfl-fme.*\", use: offer, nodes: [{}]}",
         )
         .replace("        attributes: {user_pf: \"*\"}\n", "")
-        .replace(
-            "nodes: [{subsystem: drm, name: \"renderD*\"}]",
-            "nodes: [{subsystem: drm}, {subsystem: xrt_mgmt}]",
-        );
+        .replace("nodes: [{subsystem: drm, name: \"renderD*\"}]", "nodes: [{subsystem: drm}, {subsystem: xrt_mgmt}]");
     let survey = Rig::of::<Fpga>(&policy, "fpga", NODE).survey();
     assert_eq!(survey.units.len(), 4, "{survey}");
-    let text = survey
-        .units
-        .iter()
-        .flat_map(|unit| &unit.nodes)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let text = survey.units.iter().flat_map(|unit| &unit.nodes).cloned().collect::<Vec<_>>().join(" ");
     assert!(!text.contains("fme") && !text.contains("xclmgmt"), "{text}");
 }
 
@@ -78,36 +59,23 @@ fn a_card_that_is_flashed_stays_listed() {
         "resources: [\"amd.com/xilinx_u250_*\"]",
     );
     let policy = format!("{policy}    config: {{dfl: none}}\n");
-    let node: String = NODE
-        .split("\n\n")
-        .filter(|block| !block.contains("0000:2"))
-        .collect::<Vec<_>>()
-        .join("\n\n");
+    let node: String = NODE.split("\n\n").filter(|block| !block.contains("0000:2")).collect::<Vec<_>>().join("\n\n");
     let mut rig = Rig::of::<Fpga>(&policy, "fpga", &node);
     assert_eq!(rig.survey().ids(U250), ["0000:e3:00.1"]);
     rig.unplug("platform/rom.u.58113");
     let survey = rig.survey();
-    assert_eq!(
-        (survey.ids(U250), survey.rejected.len()),
-        (vec!["0000:e3:00.1"], 0),
-        "{survey}"
-    );
+    assert_eq!((survey.ids(U250), survey.rejected.len()), (vec!["0000:e3:00.1"], 0), "{survey}");
     assert_eq!(
         survey.unit("0000:e3:00.1").verdict,
-        Some(Verdict::Unhealthy(
-            "0000:e3:00.1 has no shell now: one is being flashed".to_owned()
-        ))
+        Some(Verdict::Unhealthy("0000:e3:00.1 has no shell now: one is being flashed".to_owned()))
     );
     assert!(rig.allocate(U250, &["0000:e3:00.1"]).is_err());
 }
 
 #[test]
 fn half_a_card_is_none() {
-    let node: String = NODE
-        .split("\n\n")
-        .filter(|block| !block.contains("0000:22:00"))
-        .collect::<Vec<_>>()
-        .join("\n\n");
+    let node: String =
+        NODE.split("\n\n").filter(|block| !block.contains("0000:22:00")).collect::<Vec<_>>().join("\n\n");
     let survey = Rig::of::<Fpga>(POLICY, "fpga", &node).survey();
     assert!(survey.units.iter().all(|unit| unit.id != "0000:21:00.1"), "{survey}");
     assert!(survey.has_said("0000:21:00.1 is not offered now: a card u30 has 2 functions, 1 of this one can be told"));
@@ -119,30 +87,15 @@ fn half_a_card_is_none() {
 #[test]
 fn what_speaks_against_a_port_is_said() {
     for (device, attribute, value, why) in [
-        (
-            "platform/dfl-port.0",
-            "power_state",
-            "0x6\n",
-            "dfl-port.0 is throttled to a stop (power_state 6)",
-        ),
+        ("platform/dfl-port.0", "power_state", "0x6\n", "dfl-port.0 is throttled to a stop (power_state 6)"),
         (
             "platform/dfl-port.0",
             "errors/errors",
             "0x800\n",
             "dfl-port.0 has errors 0x800: write that to errors/errors to clear them",
         ),
-        (
-            "platform/dfl-fme.0",
-            "errors/catfatal_errors",
-            "0x2\n",
-            "its card has fatal errors 0x2",
-        ),
-        (
-            "hwmon/hwmon4",
-            "temp1_crit_alarm",
-            "1\n",
-            "its card is too hot, and throttled to a stop",
-        ),
+        ("platform/dfl-fme.0", "errors/catfatal_errors", "0x2\n", "its card has fatal errors 0x2"),
+        ("hwmon/hwmon4", "temp1_crit_alarm", "1\n", "its card is too hot, and throttled to a stop"),
         (
             "fpga_region/region1",
             "compat_id",
@@ -153,11 +106,7 @@ fn what_speaks_against_a_port_is_said() {
         let mut rig = rig();
         assert!(rig.survey().unit(PORT).is_healthy());
         rig.set(device, attribute, value);
-        assert_eq!(
-            rig.survey().unit(PORT).verdict,
-            Some(Verdict::Unhealthy(why.to_owned())),
-            "{attribute}"
-        );
+        assert_eq!(rig.survey().unit(PORT).verdict, Some(Verdict::Unhealthy(why.to_owned())), "{attribute}");
     }
 }
 
@@ -165,27 +114,17 @@ fn what_speaks_against_a_port_is_said() {
 fn what_speaks_against_a_card_is_said() {
     for (attribute, value, why) in [
         ("dev_offline", "1\n", "0000:e3:00.1 is being reset"),
-        (
-            "ready",
-            "0x0\n",
-            "0000:e3:00.1 is not ready: its management function does not answer",
-        ),
+        ("ready", "0x0\n", "0000:e3:00.1 is not ready: its management function does not answer"),
     ] {
         let mut rig = rig();
         assert!(rig.survey().unit("0000:e3:00.1").is_healthy());
         rig.set("pci/0000:e3:00.1", attribute, value);
-        assert_eq!(
-            rig.survey().unit("0000:e3:00.1").verdict,
-            Some(Verdict::Unhealthy(why.to_owned()))
-        );
+        assert_eq!(rig.survey().unit("0000:e3:00.1").verdict, Some(Verdict::Unhealthy(why.to_owned())));
     }
     let mut rig = rig();
     rig.survey();
     rig.remove("pci/0000:e3:00.1", "dev_offline");
-    assert!(
-        !rig.survey().unit("0000:e3:00.1").is_healthy(),
-        "a reset takes the attributes away"
-    );
+    assert!(!rig.survey().unit("0000:e3:00.1").is_healthy(), "a reset takes the attributes away");
 }
 
 /// Without the engine nobody knows what fits into a port.

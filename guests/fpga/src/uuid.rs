@@ -64,12 +64,7 @@ mod tests {
         let text = "d8424dc4a4a3c413f89e433683f9040b";
         assert_eq!(Uuid::parse(text).unwrap().text(), text);
         assert_eq!(Uuid::parse(&text.to_uppercase()), Uuid::parse(text));
-        for bad in [
-            "",
-            "d8424dc4",
-            "g8424dc4a4a3c413f89e433683f9040b",
-            "+8424dc4a4a3c413f89e433683f9040b",
-        ] {
+        for bad in ["", "d8424dc4", "g8424dc4a4a3c413f89e433683f9040b", "+8424dc4a4a3c413f89e433683f9040b"] {
             assert_eq!(Uuid::parse(bad), None, "{bad}");
         }
         assert!(Uuid::parse(&"f".repeat(32)).unwrap().is_all_ones());
@@ -81,10 +76,7 @@ mod tests {
     fn functions_are_named_as_pods_know_them() {
         let uuid = |text| Uuid::parse(text).unwrap();
         assert_eq!(
-            function_name(
-                &uuid("69528db6eb31577a8c3668f9faa081f6"),
-                &uuid("d8424dc4a4a3c413f89e433683f9040b")
-            ),
+            function_name(&uuid("69528db6eb31577a8c3668f9faa081f6"), &uuid("d8424dc4a4a3c413f89e433683f9040b")),
             "af-695.d84.aVKNtusxV3qMNmj5-qCB9thCTcSko8QT-J5DNoP5BAs"
         );
     }

@@ -35,10 +35,7 @@ struct Around {
 
 impl Around {
     fn now() -> Result<Self, Error> {
-        Ok(Self {
-            engines: hardware::devices("xrt_user")?,
-            parts: hardware::devices("platform")?,
-        })
+        Ok(Self { engines: hardware::devices("xrt_user")?, parts: hardware::devices("platform")? })
     }
 }
 
@@ -83,10 +80,7 @@ pub(crate) fn list(config: &Config, listed: &mut Listed) -> Result<(), Error> {
         let several = SEVERAL.iter().find(|(board, _)| model(&shell) == Some(*board));
         match several.filter(|_| config.xrt == Xrt::Card) {
             Some((board, whole)) if members.len() != *whole => {
-                let why = format!(
-                    "a card {board} has {whole} functions, {} of this one can be told",
-                    members.len()
-                );
+                let why = format!("a card {board} has {whole} functions, {} of this one can be told", members.len());
                 for member in members {
                     listed.unread(&member.address, &why);
                 }
@@ -135,10 +129,7 @@ fn problem(device: &Device, parts: &[Device], shell: Option<&str>) -> Result<Opt
         Some(other) => return Ok(Some(format!("is bound to {other} now"))),
         None => return Ok(Some("has no driver now".to_owned())),
     }
-    let [offline, ready] = [
-        device.attribute("dev_offline").if_present()?,
-        device.attribute("ready").if_present()?,
-    ];
+    let [offline, ready] = [device.attribute("dev_offline").if_present()?, device.attribute("ready").if_present()?];
     match offline.as_deref() {
         Some("0") => {}
         None if !is_user(device)? => return Ok(Some("is no user function any more".to_owned())),
@@ -169,13 +160,7 @@ fn function(device: Device, around: Result<&Around, &Error>) -> Result<Function,
             nodes.extend(engine.nodes().map_err(text)?);
         }
     }
-    Ok(Function {
-        address: device.name(),
-        serial: serial(&device, &around.parts),
-        shell,
-        nodes,
-        device,
-    })
+    Ok(Function { address: device.name(), serial: serial(&device, &around.parts), shell, nodes, device })
 }
 
 fn unit(config: &Config, members: Vec<Function>) -> Unit {
@@ -222,10 +207,7 @@ fn user_functions(around: &Result<Around, Error>) -> Result<Vec<Device>, Error> 
     };
     // Those that have a shell are known by that, should they not be listed.
     let parts = around.iter().flat_map(|around| &around.parts);
-    for function in parts
-        .filter(|part| part.name().starts_with("rom.u."))
-        .filter_map(Device::parent)
-    {
+    for function in parts.filter(|part| part.name().starts_with("rom.u.")).filter_map(Device::parent) {
         if !functions.iter().any(|known| known.location() == function.location()) {
             functions.push(function);
         }
@@ -261,10 +243,7 @@ fn shell_of(function: &Device, parts: &[Device]) -> Result<Option<String>, Error
 fn serial(function: &Device, parts: &[Device]) -> Option<String> {
     let mut boards = parts_of(function, parts, &BOARD);
     boards.find_map(|board| {
-        board
-            .attribute("serial_num")
-            .ok()
-            .filter(|serial| !serial.is_empty() && serial.len() <= MAX_SERIAL)
+        board.attribute("serial_num").ok().filter(|serial| !serial.is_empty() && serial.len() <= MAX_SERIAL)
     })
 }
 

@@ -73,11 +73,7 @@ impl Config {
     /// The environment of a container that is given units of this resource: names and rules.
     pub(crate) fn env(&self, resource: &str) -> Vec<(&str, &str)> {
         let mut env: Vec<(&str, &str)> = Vec::new();
-        for (name, rule) in self
-            .entries
-            .iter()
-            .filter(|entry| entry.resource == resource)
-            .flat_map(|entry| &entry.env)
+        for (name, rule) in self.entries.iter().filter(|entry| entry.resource == resource).flat_map(|entry| &entry.env)
         {
             if !env.iter().any(|(held, _)| held == name) {
                 env.push((name, rule));
@@ -98,10 +94,7 @@ pub(crate) fn parse(json: &str, by_path: bool) -> Result<Config, Error> {
     }
     let list = fields.require("devices")?.list()?;
     fields.end()?;
-    let entries: Vec<Entry> = list
-        .into_iter()
-        .map(|field| entry(field, by_path))
-        .collect::<Result<_, _>>()?;
+    let entries: Vec<Entry> = list.into_iter().map(|field| entry(field, by_path)).collect::<Result<_, _>>()?;
     one_meaning(&entries)?;
     Ok(Config { entries })
 }
@@ -120,11 +113,7 @@ fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
             }
             Units::Group {
                 id: id.to_owned(),
-                members: group
-                    .list()?
-                    .into_iter()
-                    .map(|m| member(m, by_path))
-                    .collect::<Result<_, _>>()?,
+                members: group.list()?.into_iter().map(|m| member(m, by_path)).collect::<Result<_, _>>()?,
             }
         }
     };
@@ -211,19 +200,11 @@ fn usb_ids(field: Field) -> Result<Vec<(&'static str, String)>, Error> {
 
 /// Two entries of one resource may not disagree: a container is given units of both alike.
 fn one_meaning(entries: &[Entry]) -> Result<(), Error> {
-    let variables = || {
-        entries
-            .iter()
-            .flat_map(|entry| entry.env.iter().map(|(name, rule)| (&entry.resource, name, rule)))
-    };
+    let variables =
+        || entries.iter().flat_map(|entry| entry.env.iter().map(|(name, rule)| (&entry.resource, name, rule)));
     for (i, (resource, name, rule)) in variables().enumerate() {
-        if variables()
-            .skip(i + 1)
-            .any(|other| (other.0, other.1) == (resource, name) && other.2 != rule)
-        {
-            return Err(Error::invalid(format!(
-                "config: {resource}: two different values for variable {name}"
-            )));
+        if variables().skip(i + 1).any(|other| (other.0, other.1) == (resource, name) && other.2 != rule) {
+            return Err(Error::invalid(format!("config: {resource}: two different values for variable {name}")));
         }
     }
     Ok(())

@@ -10,9 +10,7 @@ pub(crate) fn fill(rule: &str, ids: &[&str]) -> String {
 
 /// What is wrong with a rule, if anything.
 pub(crate) fn problem(rule: &str) -> Option<&'static str> {
-    rule.replace(IDS, "")
-        .contains(['{', '}'])
-        .then_some("may contain no braces but those of {ids}")
+    rule.replace(IDS, "").contains(['{', '}']).then_some("may contain no braces but those of {ids}")
 }
 
 #[cfg(test)]

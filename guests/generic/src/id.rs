@@ -66,14 +66,7 @@ mod tests {
 
     #[test]
     fn kernel_names_are_ids() {
-        for name in [
-            "fuse",
-            "ttyUSB0",
-            "0000:3b:00.0",
-            "tenstorrent!0",
-            "1-1.2:1.0",
-            "PNP0C0A:00",
-        ] {
+        for name in ["fuse", "ttyUSB0", "0000:3b:00.0", "tenstorrent!0", "1-1.2:1.0", "PNP0C0A:00"] {
             assert_eq!(of(name), name);
             assert_eq!(problem(name), None);
         }
@@ -95,9 +88,6 @@ mod tests {
         assert_eq!(of(&"x".repeat(63)), "x".repeat(63));
         let (one, other) = (of(&("x".repeat(70) + "1")), of(&("x".repeat(70) + "2")));
         assert!(one.len() == 63 && other.len() == 63 && one != other, "{one} {other}");
-        assert_eq!(
-            of(&"x".repeat(64)),
-            format!("{}-{}", "x".repeat(46), "b96a5acbb56db825")
-        );
+        assert_eq!(of(&"x".repeat(64)), format!("{}-{}", "x".repeat(46), "b96a5acbb56db825"));
     }
 }

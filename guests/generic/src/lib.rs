@@ -53,15 +53,8 @@ fn configured() -> Result<Config, Error> {
 
 fn unit(candidate: Candidate<Host>) -> Unit {
     let properties = candidate.properties();
-    let unit = Unit {
-        id: candidate.id,
-        backing: candidate.devices,
-        nodes: candidate.nodes,
-        properties: Vec::new(),
-    };
-    properties
-        .into_iter()
-        .fold(unit, |unit, (name, value)| unit.with(name, value))
+    let unit = Unit { id: candidate.id, backing: candidate.devices, nodes: candidate.nodes, properties: Vec::new() };
+    properties.into_iter().fold(unit, |unit, (name, value)| unit.with(name, value))
 }
 
 devgate_sdk::export!(Generic);

@@ -53,9 +53,7 @@ impl Machine for Host {
     /// component grant `host-nodes`.
     #[cfg(not(feature = "host-paths"))]
     fn node_at(&self, path: &str) -> Result<Node, Error> {
-        Err(Error::unsupported(format!(
-            "node {path}: this component reaches no node by its path"
-        )))
+        Err(Error::unsupported(format!("node {path}: this component reaches no node by its path")))
     }
 }
 
@@ -127,12 +125,7 @@ pub(crate) mod fake {
     impl FakeDevice {
         pub(crate) fn new(subsystem: &'static str, name: &'static str, nodes: &[(&'static str, u32)]) -> Self {
             let nodes = nodes.iter().map(|(path, minor)| FakeNode(path, *minor)).collect();
-            Self {
-                subsystem,
-                name,
-                nodes,
-                ..Self::default()
-            }
+            Self { subsystem, name, nodes, ..Self::default() }
         }
 
         pub(crate) fn with(mut self, attribute: &'static str, value: Result<&'static str, ErrorKind>) -> Self {
@@ -154,12 +147,7 @@ pub(crate) mod fake {
             if self.failing {
                 return Err(Error::busy("the device tree is being read"));
             }
-            Ok(self
-                .devices
-                .iter()
-                .filter(|device| device.subsystem == subsystem)
-                .cloned()
-                .collect())
+            Ok(self.devices.iter().filter(|device| device.subsystem == subsystem).cloned().collect())
         }
 
         fn node_at(&self, path: &str) -> Result<FakeNode, Error> {

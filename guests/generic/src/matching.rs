@@ -10,11 +10,7 @@ use devgate_sdk::{Error, Presence};
 /// # Errors
 /// When an attribute that decides about it is there and cannot be read; one that is not there decides against it.
 pub(crate) fn means(selector: &Selector, device: &impl KernelDevice) -> Result<bool, Error> {
-    if selector
-        .name
-        .as_ref()
-        .is_some_and(|pattern| !fits(pattern, &device.name()))
-    {
+    if selector.name.as_ref().is_some_and(|pattern| !fits(pattern, &device.name())) {
         return Ok(false);
     }
     if let Some(pattern) = &selector.driver
@@ -52,39 +48,15 @@ mod tests {
     }
 
     fn selector() -> Selector {
-        Selector {
-            subsystem: "usb".to_owned(),
-            name: None,
-            driver: None,
-            exact: vec![],
-            attributes: vec![],
-        }
+        Selector { subsystem: "usb".to_owned(), name: None, driver: None, exact: vec![], attributes: vec![] }
     }
 
     #[test]
     fn everything_stated_must_hold() {
         let usb = |product: &str| vec![("idVendor", "0403".to_owned()), ("idProduct", product.to_owned())];
         assert!(means(&selector(), &adapter()).unwrap());
-        assert!(
-            means(
-                &Selector {
-                    exact: usb("6001"),
-                    ..selector()
-                },
-                &adapter()
-            )
-            .unwrap()
-        );
-        assert!(
-            !means(
-                &Selector {
-                    exact: usb("6015"),
-                    ..selector()
-                },
-                &adapter()
-            )
-            .unwrap()
-        );
+        assert!(means(&Selector { exact: usb("6001"), ..selector() }, &adapter()).unwrap());
+        assert!(!means(&Selector { exact: usb("6015"), ..selector() }, &adapter()).unwrap());
         let named = |name: &str, driver: &str| Selector {
             name: Some(name.to_owned()),
             driver: Some(driver.to_owned()),
@@ -93,10 +65,8 @@ mod tests {
         assert!(means(&named("1-1*", "usb"), &adapter()).unwrap());
         assert!(!means(&named("1-2*", "usb"), &adapter()).unwrap());
         assert!(!means(&named("1-1*", "usbfs"), &adapter()).unwrap());
-        let serial = |pattern: &str| Selector {
-            attributes: vec![("serial".to_owned(), pattern.to_owned())],
-            ..selector()
-        };
+        let serial =
+            |pattern: &str| Selector { attributes: vec![("serial".to_owned(), pattern.to_owned())], ..selector() };
         assert!(means(&serial("A5*"), &adapter()).unwrap());
         assert!(!means(&serial("B5*"), &adapter()).unwrap());
     }
@@ -104,21 +74,9 @@ mod tests {
     #[test]
     fn what_is_not_there_does_not_match_and_what_cannot_be_read_is_an_error() {
         let interface = FakeDevice::new("usb", "1-1.2:1.0", &[]);
-        let by_id = Selector {
-            exact: vec![("idVendor", "0403".to_owned())],
-            ..selector()
-        };
+        let by_id = Selector { exact: vec![("idVendor", "0403".to_owned())], ..selector() };
         assert!(!means(&by_id, &interface).unwrap());
-        assert!(
-            !means(
-                &Selector {
-                    driver: Some("*".to_owned()),
-                    ..selector()
-                },
-                &interface
-            )
-            .unwrap()
-        );
+        assert!(!means(&Selector { driver: Some("*".to_owned()), ..selector() }, &interface).unwrap());
         assert!(!means(&by_id, &interface.clone().with("idVendor", Err(ErrorKind::Gone))).unwrap());
         let error = means(&by_id, &interface.with("idVendor", Err(ErrorKind::Io))).unwrap_err();
         assert!(error.kind == ErrorKind::Io);

@@ -52,13 +52,7 @@ pub(crate) enum State {
 
 impl<M: Machine> Candidate<M> {
     fn new(id: String, devices: Vec<M::Device>, state: State) -> Self {
-        Self {
-            id,
-            devices,
-            nodes: Vec::new(),
-            state,
-            seen: Seen::default(),
-        }
+        Self { id, devices, nodes: Vec::new(), state, seen: Seen::default() }
     }
 
     /// Whether it belongs in the list of units. One without a node does: there is hardware, and its verdict says what
@@ -119,11 +113,7 @@ impl<M: Machine> Survey<M> {
     /// # Errors
     /// When a subsystem's devices cannot be listed at all.
     pub(crate) fn of(machine: &M, config: &Config, resource: &str) -> Result<Self, Error> {
-        let mut survey = Self {
-            candidates: Vec::new(),
-            notes: Vec::new(),
-            by_id: BTreeMap::new(),
-        };
+        let mut survey = Self { candidates: Vec::new(), notes: Vec::new(), by_id: BTreeMap::new() };
         for entry in config.entries.iter().filter(|entry| entry.resource == resource) {
             match &entry.units {
                 Units::Each(selector) => survey.each(machine, selector)?,
@@ -140,8 +130,7 @@ impl<M: Machine> Survey<M> {
                 Ok(false) => continue,
                 Ok(true) => State::Complete,
                 Err(error) => {
-                    self.notes
-                        .push(format!("{} {name} is left out: {}", selector.subsystem, error.message));
+                    self.notes.push(format!("{} {name} is left out: {}", selector.subsystem, error.message));
                     State::Unread(error.message)
                 }
             };
@@ -208,8 +197,7 @@ impl<M: Machine> Survey<M> {
                 self.candidates.push(candidate);
             }
             Some(other) if places(other) != places(&candidate) => {
-                self.notes
-                    .push(format!("a second unit {} is left out: ids must differ", candidate.id));
+                self.notes.push(format!("a second unit {} is left out: ids must differ", candidate.id));
             }
             Some(_) => {}
         }
@@ -246,9 +234,7 @@ mod tests {
             devices: vec![
                 FakeDevice::new("misc", "fuse", &[("/dev/fuse", 229)]),
                 FakeDevice::new("misc", "bare", &[]),
-                FakeDevice::new("usb", "1-1", &[("/dev/ttyUSB0", 188)])
-                    .with("idVendor", Ok("0403"))
-                    .driven_by("usb"),
+                FakeDevice::new("usb", "1-1", &[("/dev/ttyUSB0", 188)]).with("idVendor", Ok("0403")).driven_by("usb"),
                 FakeDevice::new("usb", "1-1:1.0", &[("/dev/ttyUSB0", 188)]),
                 FakeDevice::new("sound", "pcmC0D0c", &[("/dev/snd/pcmC0D0c", 24)]),
                 FakeDevice::new("sound", "pcmC0D0p", &[("/dev/snd/pcmC0D0p", 16)]),
@@ -271,19 +257,13 @@ mod tests {
             let nodes: Vec<&str> = candidate.nodes.iter().map(|node| node.0).collect();
             format!("{}: {}", candidate.id, nodes.join(" "))
         };
-        (
-            survey.candidates.iter().filter(|c| c.is_offered()).map(unit).collect(),
-            &survey.notes,
-        )
+        (survey.candidates.iter().filter(|c| c.is_offered()).map(unit).collect(), &survey.notes)
     }
 
     #[test]
     fn each_matching_device_is_a_unit() {
         let survey = survey_of(&machine(), r#"{"resource": "v.com/x", "subsystem": "sound"}"#);
-        let expected = [
-            "pcmC0D0c: /dev/snd/pcmC0D0c".to_owned(),
-            "pcmC0D0p: /dev/snd/pcmC0D0p".to_owned(),
-        ];
+        let expected = ["pcmC0D0c: /dev/snd/pcmC0D0c".to_owned(), "pcmC0D0p: /dev/snd/pcmC0D0p".to_owned()];
         assert_eq!(told(&survey), (expected.to_vec(), &[][..]));
     }
 
@@ -292,12 +272,7 @@ mod tests {
         let survey = survey_of(&machine(), r#"{"resource": "v.com/x", "usb": {"vendor": "0403"}}"#);
         assert_eq!(told(&survey).0, ["1-1: /dev/ttyUSB0"]);
         let properties = survey.candidates[0].properties();
-        let expected = [
-            ("name", "1-1"),
-            ("subsystem", "usb"),
-            ("driver", "usb"),
-            ("location", "virtual/usb/1-1"),
-        ];
+        let expected = [("name", "1-1"), ("subsystem", "usb"), ("driver", "usb"), ("location", "virtual/usb/1-1")];
         assert_eq!(properties, expected.map(|(name, value)| (name, value.to_owned())));
     }
 
@@ -320,24 +295,16 @@ mod tests {
     #[test]
     fn two_devices_of_one_name_are_not_one_unit() {
         let mut machine = machine();
-        machine
-            .devices
-            .push(FakeDevice::new("graphics", "fuse", &[("/dev/fb0", 0)]));
+        machine.devices.push(FakeDevice::new("graphics", "fuse", &[("/dev/fb0", 0)]));
         let misc = r#"{"resource": "v.com/x", "subsystem": "misc", "name": "fuse"}"#;
-        let survey = survey_of(
-            &machine,
-            &[misc, r#"{"resource": "v.com/x", "subsystem": "graphics"}"#].join(","),
-        );
+        let survey = survey_of(&machine, &[misc, r#"{"resource": "v.com/x", "subsystem": "graphics"}"#].join(","));
         let notes = ["a second unit fuse is left out: ids must differ".to_owned()];
         assert_eq!(told(&survey), (vec!["fuse: /dev/fuse".to_owned()], &notes[..]));
     }
 
     #[test]
     fn a_device_without_a_node_is_listed_for_its_verdict_to_tell() {
-        let survey = survey_of(
-            &machine(),
-            r#"{"resource": "v.com/x", "subsystem": "misc", "name": "bare"}"#,
-        );
+        let survey = survey_of(&machine(), r#"{"resource": "v.com/x", "subsystem": "misc", "name": "bare"}"#);
         assert_eq!(told(&survey).0, ["bare: "]);
         assert!(matches!(survey.candidates[0].state, State::Useless(_)));
     }
@@ -364,28 +331,17 @@ mod tests {
         let needed = survey_of(&machine(), &group(r#"{"subsystem": "sound", "name": "none*"}"#));
         let notes = ["group rig is not offered: member sound none* is missing".to_owned()];
         assert_eq!(told(&needed), (vec![], &notes[..]));
-        assert_eq!(
-            needed.candidates[0].state,
-            State::Incomplete("member sound none* is missing".to_owned())
-        );
+        assert_eq!(needed.candidates[0].state, State::Incomplete("member sound none* is missing".to_owned()));
         let path = survey_of(&machine(), &group(r#"{"node": "/dev/none"}"#));
-        assert_eq!(
-            path.candidates[0].state,
-            State::Incomplete("member /dev/none is missing".to_owned())
-        );
-        let optional = survey_of(
-            &machine(),
-            &group(r#"{"subsystem": "sound", "name": "none*", "optional": true}"#),
-        );
+        assert_eq!(path.candidates[0].state, State::Incomplete("member /dev/none is missing".to_owned()));
+        let optional = survey_of(&machine(), &group(r#"{"subsystem": "sound", "name": "none*", "optional": true}"#));
         assert_eq!(told(&optional), (vec!["rig: /dev/fuse".to_owned()], &[][..]));
     }
 
     #[test]
     fn a_member_that_cannot_be_read_leaves_the_group_undecided() {
         let mut machine = machine();
-        machine
-            .devices
-            .push(FakeDevice::new("tpm", "tpm0", &[]).with("tpm_version_major", Err(ErrorKind::Io)));
+        machine.devices.push(FakeDevice::new("tpm", "tpm0", &[]).with("tpm_version_major", Err(ErrorKind::Io)));
         let group = r#"{"resource": "v.com/x", "id": "rig", "group": [{"subsystem": "tpm", "attributes": {"tpm_version_major": "2"}}]}"#;
         let survey = survey_of(&machine, group);
         assert!(matches!(survey.candidates[0].state, State::Unread(_)));
@@ -401,10 +357,7 @@ mod tests {
                     let name: &'static str = format!("device{n}").leak();
                     FakeDevice::new("misc", name, &[(name, n)])
                 };
-                let machine = Fake {
-                    devices: (0..count).map(device).collect(),
-                    ..Fake::default()
-                };
+                let machine = Fake { devices: (0..count).map(device).collect(), ..Fake::default() };
                 let once = |_| {
                     let begun = Instant::now();
                     let survey = survey_of(&machine, entry);
@@ -421,14 +374,9 @@ mod tests {
 
     #[test]
     fn a_subsystem_that_cannot_be_listed_fails_the_whole() {
-        let machine = Fake {
-            failing: true,
-            ..machine()
-        };
+        let machine = Fake { failing: true, ..machine() };
         let json = r#"{"devices": [{"resource": "v.com/x", "subsystem": "misc"}]}"#;
-        let error = Survey::of(&machine, &config::parse(json, true).unwrap(), "v.com/x")
-            .err()
-            .unwrap();
+        let error = Survey::of(&machine, &config::parse(json, true).unwrap(), "v.com/x").err().unwrap();
         assert!(error.kind == ErrorKind::Busy);
     }
 }

@@ -51,10 +51,7 @@ fn generated() -> BTreeMap<String, String> {
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         format!("{}\n", lines.join("\n").trim_end())
     };
-    files
-        .iter()
-        .map(|(name, bytes)| (name.to_owned(), text(bytes)))
-        .collect()
+    files.iter().map(|(name, bytes)| (name.to_owned(), text(bytes))).collect()
 }
 
 #[test]
@@ -69,10 +66,7 @@ fn the_packages_are_what_the_contract_says() {
             fs::write(&file, text).expect("written");
         }
         let there = fs::read_to_string(&file).unwrap_or_default();
-        assert!(
-            &there == text,
-            "{name} is not what wit/ says; the first lines of this test say how to write it anew"
-        );
+        assert!(&there == text, "{name} is not what wit/ says; the first lines of this test say how to write it anew");
     }
 }
 

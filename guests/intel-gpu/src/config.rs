@@ -40,11 +40,7 @@ impl Config {
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
     let mut fields = Fields::parse(json)?;
-    let monitoring = [
-        ("none", Monitoring::None),
-        ("cards", Monitoring::Cards),
-        ("all", Monitoring::All),
-    ];
+    let monitoring = [("none", Monitoring::None), ("cards", Monitoring::Cards), ("all", Monitoring::All)];
     let config = Config {
         allow: fields.take("allow").map(ids).transpose()?.unwrap_or_default(),
         deny: fields.take("deny").map(ids).transpose()?.unwrap_or_default(),
@@ -93,10 +89,7 @@ mod tests {
     fn every_key_is_understood() {
         let config = parse(r#"{"monitoring": "all", "strict": true}"#).unwrap();
         assert_eq!((config.monitoring, config.strict), (Monitoring::All, true));
-        assert_eq!(
-            parse(r#"{"monitoring": "cards"}"#).unwrap().monitoring,
-            Monitoring::Cards
-        );
+        assert_eq!(parse(r#"{"monitoring": "cards"}"#).unwrap().monitoring, Monitoring::Cards);
     }
 
     #[test]
@@ -105,23 +98,11 @@ mod tests {
             ("1", "config: must be a mapping, is a number"),
             (r#"{"allow": "0x56c0"}"#, "config allow: must be a list, is text"),
             (r#"{"allow": []}"#, "config allow: must not be empty"),
-            (
-                r#"{"deny": ["0x4680", "0x56c"]}"#,
-                "config deny[1]: must be a PCI device id, such as \"0x56c0\"",
-            ),
-            (
-                r#"{"deny": [22208]}"#,
-                "config deny[0]: must be text in quotes, is a number",
-            ),
-            (
-                r#"{"monitoring": true}"#,
-                "config monitoring: must be none, cards or all, is true or false",
-            ),
+            (r#"{"deny": ["0x4680", "0x56c"]}"#, "config deny[1]: must be a PCI device id, such as \"0x56c0\""),
+            (r#"{"deny": [22208]}"#, "config deny[0]: must be text in quotes, is a number"),
+            (r#"{"monitoring": true}"#, "config monitoring: must be none, cards or all, is true or false"),
             (r#"{"strict": 1}"#, "config strict: must be true or false, is a number"),
-            (
-                r#"{"allow-ids": []}"#,
-                "config: unknown key `allow-ids`; known here: allow, deny, monitoring, strict",
-            ),
+            (r#"{"allow-ids": []}"#, "config: unknown key `allow-ids`; known here: allow, deny, monitoring, strict"),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
         }

@@ -90,14 +90,8 @@ mod tests {
 
     #[test]
     fn the_driver_has_three_words() {
-        assert_eq!(
-            [is("ok", false), is("warning", false), is("critical", false)],
-            ["healthy", "healthy", "unhealthy"]
-        );
-        assert_eq!(
-            [is("ok", true), is("warning", true), is("critical", true)],
-            ["healthy", "unhealthy", "unhealthy"]
-        );
+        assert_eq!([is("ok", false), is("warning", false), is("critical", false)], ["healthy", "healthy", "unhealthy"]);
+        assert_eq!([is("ok", true), is("warning", true), is("critical", true)], ["healthy", "unhealthy", "unhealthy"]);
     }
 
     #[test]

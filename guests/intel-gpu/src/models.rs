@@ -36,9 +36,7 @@ fn number(id: &str) -> Option<u32> {
 /// The family of a GPU, by its device id as the kernel writes it and its address.
 pub(crate) fn family(id: &str, address: &str) -> Option<&'static str> {
     let of = |number: u32| {
-        let found = FAMILIES
-            .iter()
-            .find(|(first, last, _)| (*first..=*last).contains(&number));
+        let found = FAMILIES.iter().find(|(first, last, _)| (*first..=*last).contains(&number));
         found.map(|(.., family)| *family)
     };
     // First by the id: a virtual machine may have a discrete one at that address.
@@ -49,10 +47,7 @@ pub(crate) fn family(id: &str, address: &str) -> Option<&'static str> {
 /// The product of a device id.
 pub(crate) fn product(id: &str) -> Option<&'static str> {
     let number = number(id)?;
-    PRODUCTS
-        .iter()
-        .find(|(known, _)| *known == number)
-        .map(|(_, name)| *name)
+    PRODUCTS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
 }
 
 #[cfg(test)]
@@ -65,18 +60,9 @@ mod tests {
             (family("0x56c0", "0000:4d:00.0"), product("0x56c0")),
             (Some("Flex"), Some("Intel Data Center GPU Flex 170"))
         );
-        assert_eq!(
-            (family("0x56a0", "0000:03:00.0"), product("0x56a0")),
-            (Some("Arc A"), Some("Intel Arc A770"))
-        );
-        assert_eq!(
-            (family("0xe211", "0000:03:00.0"), product("0xe211")),
-            (Some("Arc B"), Some("Intel Arc Pro B60"))
-        );
-        assert_eq!(
-            (family("0x4680", "0000:00:02.0"), product("0x4680")),
-            (Some("integrated"), None)
-        );
+        assert_eq!((family("0x56a0", "0000:03:00.0"), product("0x56a0")), (Some("Arc A"), Some("Intel Arc A770")));
+        assert_eq!((family("0xe211", "0000:03:00.0"), product("0xe211")), (Some("Arc B"), Some("Intel Arc Pro B60")));
+        assert_eq!((family("0x4680", "0000:00:02.0"), product("0x4680")), (Some("integrated"), None));
         assert_eq!(family("0x56be", "0000:03:00.0"), Some("Arc A"));
         assert_eq!(family("0x56c0", "0000:00:02.0"), Some("Flex"));
     }

@@ -44,20 +44,14 @@ pub(crate) fn look(config: &Config) -> Result<Found, Error> {
         }
     }
     if !all.is_empty() {
-        found.monitoring = Some(Unit {
-            id: ALL.to_owned(),
-            backing: Vec::new(),
-            nodes: all,
-            properties: Vec::new(),
-        });
+        found.monitoring = Some(Unit { id: ALL.to_owned(), backing: Vec::new(), nodes: all, properties: Vec::new() });
     }
     Ok(found)
 }
 
 impl Found {
     fn cannot(&mut self, address: String, error: &Error) {
-        self.notes
-            .push(format!("GPU {address} cannot be described now: {}", error.message));
+        self.notes.push(format!("GPU {address} cannot be described now: {}", error.message));
         self.unread.push(address);
     }
 }
@@ -91,9 +85,8 @@ fn gpu(function: &Device, config: &Config) -> Result<Option<(&'static str, Unit)
         return Err(Error::not_found(format!("{driver} has made no DRM device for it")));
     }
     let address = function.name();
-    let mut unit = Unit::of(&address, function.duplicate(), function.nodes()?)
-        .with("pci", &address)
-        .with("driver", driver);
+    let mut unit =
+        Unit::of(&address, function.duplicate(), function.nodes()?).with("pci", &address).with("driver", driver);
     if let Some(family) = models::family(&id, &address) {
         unit = unit.with("family", family);
     }
@@ -124,10 +117,8 @@ fn memory(function: &Device) -> Option<u64> {
     let mut sum = 0_u64;
     for tile in 0..MOST_TILES {
         // Both places have been used.
-        let places = [
-            format!("tile{tile}/physical_vram_size_bytes"),
-            format!("tile{tile}/memory/physical_vram_size_bytes"),
-        ];
+        let places =
+            [format!("tile{tile}/physical_vram_size_bytes"), format!("tile{tile}/memory/physical_vram_size_bytes")];
         let texts = function.attributes(&places);
         let Some(bytes) = texts.into_iter().flatten().find_map(|text| bytes(&text)) else {
             break;

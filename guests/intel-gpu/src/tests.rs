@@ -28,10 +28,7 @@ fn watched(config: &str, cards: &str) -> String {
     let policy = configured(config);
     assert!(policy.contains(resources) && policy.contains(nodes));
     let policy = policy.replace(resources, &format!("\n    resources: [{I915}, {XE}, {ALL}]"));
-    policy.replace(
-        nodes,
-        &format!("\n        nodes: [{{subsystem: drm, name: \"card*\"{cards}}}"),
-    )
+    policy.replace(nodes, &format!("\n        nodes: [{{subsystem: drm, name: \"card*\"{cards}}}"))
 }
 
 /// Why a unit is unhealthy.
@@ -59,15 +56,9 @@ fn gpus_go_by_driver_and_say_what_they_are() {
         assert_eq!(flex.property(name), Some(value), "{name}");
     }
     let arc = survey.unit(ARC);
-    assert_eq!(
-        (arc.property("memory"), arc.property("virtual")),
-        (Some("25669140480"), None)
-    );
+    assert_eq!((arc.property("memory"), arc.property("virtual")), (Some("25669140480"), None));
     let part = survey.unit("0000:cb:00.1");
-    assert_eq!(
-        (part.property("memory"), part.property("virtual")),
-        (None, Some("true"))
-    );
+    assert_eq!((part.property("memory"), part.property("virtual")), (None, Some("true")));
 }
 
 #[test]
@@ -85,12 +76,7 @@ fn who_watches_shares_the_cards_and_nothing_else() {
     let mut rig = Rig::of::<IntelGpu>(&watched("monitoring: cards", ", shared: true"), "intel", NODE);
     let survey = rig.survey();
     assert_eq!(survey.ids(ALL), ["all"]);
-    let cards = [
-        "/dev/dri/card1 rw",
-        "/dev/dri/card2 rw",
-        "/dev/dri/card3 rw",
-        "/dev/dri/card5 rw",
-    ];
+    let cards = ["/dev/dri/card1 rw", "/dev/dri/card2 rw", "/dev/dri/card3 rw", "/dev/dri/card5 rw"];
     assert_eq!(survey.unit("all").nodes, cards);
     assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy));
     rig.allocate(ALL, &["all"]).unwrap();
@@ -116,19 +102,13 @@ fn the_driver_says_how_its_gpu_is() {
     rig.set("pci/0000:18:00.0", "gpu_health", "warning\n");
     assert!(rig.survey().unit(ARC).is_healthy());
     rig.set("pci/0000:18:00.0", "gpu_health", "critical\n");
-    assert_eq!(
-        reason(&rig.survey(), ARC),
-        "its driver calls its state critical (gpu_health)"
-    );
+    assert_eq!(reason(&rig.survey(), ARC), "its driver calls its state critical (gpu_health)");
     rig.set("pci/0000:18:00.0", "gpu_health", "ok\n");
     assert!(rig.survey().unit(ARC).is_healthy());
 
     let mut strict = Rig::of::<IntelGpu>(&configured("strict: true"), "intel", NODE);
     strict.set("pci/0000:18:00.0", "gpu_health", "warning\n");
-    assert_eq!(
-        reason(&strict.survey(), ARC),
-        "its driver warns of it (gpu_health, strict)"
-    );
+    assert_eq!(reason(&strict.survey(), ARC), "its driver warns of it (gpu_health, strict)");
 }
 
 /// To read what the driver says would wake it.
@@ -172,10 +152,7 @@ fn a_gpu_is_offered_when_its_driver_has_made_its_devices() {
 #[test]
 fn survivability_mode_is_a_file_that_is_there() {
     let told = "A: gpu_health=ok\\n\n";
-    let node = NODE.replace(
-        told,
-        &format!("{told}R: survivability_mode=Survivability mode type: Runtime\\n\n"),
-    );
+    let node = NODE.replace(told, &format!("{told}R: survivability_mode=Survivability mode type: Runtime\\n\n"));
     let survey = Rig::of::<IntelGpu>(POLICY, "intel", &node).survey();
     assert!(reason(&survey, ARC).contains("survivability mode"));
     assert!(survey.denied.is_empty());

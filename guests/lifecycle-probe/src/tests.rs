@@ -33,9 +33,7 @@ fn rig() -> Rig {
 }
 
 fn functions(calls: &[Call]) -> Vec<&str> {
-    let acting = calls
-        .iter()
-        .filter(|call| !["enumerate", "health"].contains(&call.function));
+    let acting = calls.iter().filter(|call| !["enumerate", "health"].contains(&call.function));
     acting.map(|call| call.function).collect()
 }
 
@@ -43,19 +41,14 @@ fn functions(calls: &[Call]) -> Vec<&str> {
 fn a_device_is_made_ready_given_and_released() {
     let mut rig = rig();
     let survey = rig.survey();
-    assert_eq!(
-        survey.to_string(),
-        "example.com/probe\n  probe0\n    of probe0\n    /dev/probe0 rw\n"
-    );
+    assert_eq!(survey.to_string(), "example.com/probe\n  probe0\n    of probe0\n    /dev/probe0 rw\n");
     let reply = rig.allocate(RESOURCE, &["probe0"]).unwrap();
     let nodes: Vec<_> = reply.nodes.iter().map(|node| node.host_path.as_str()).collect();
     assert_eq!(nodes, ["/dev/probe0"]);
     rig.release(RESOURCE, &["probe0"]).unwrap();
     assert_eq!(functions(&rig.calls()), ["prepare", "allocate", "release"]);
-    let said = ["prepare probe0", "allocate probe0", "release probe0"].map(|text| Said {
-        level: LogLevel::Info,
-        text: text.to_owned(),
-    });
+    let said = ["prepare probe0", "allocate probe0", "release probe0"]
+        .map(|text| Said { level: LogLevel::Info, text: text.to_owned() });
     assert_eq!(rig.said(), said);
 }
 
@@ -64,15 +57,8 @@ fn a_device_that_cannot_be_made_ready_is_not_given() {
     let mut rig = rig();
     rig.set("probe/probe0", "prepare", "fail\n");
     let refused = rig.allocate(RESOURCE, &["probe0"]).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "plugin probe: prepare failed: the device does not answer (probe)"
-    );
-    assert_eq!(
-        functions(&rig.calls()),
-        ["prepare", "release"],
-        "what was begun is undone"
-    );
+    assert_eq!(refused.to_string(), "plugin probe: prepare failed: the device does not answer (probe)");
+    assert_eq!(functions(&rig.calls()), ["prepare", "release"], "what was begun is undone");
     let survey = rig.survey();
     assert_eq!(
         survey.unit("probe0").unhealthy.as_deref(),

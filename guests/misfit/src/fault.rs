@@ -93,11 +93,7 @@ pub(crate) fn generation(racks: usize) -> Result<String, Error> {
         _ => 0,
     };
     state::store(&[now, changes])?;
-    Ok(if changes == 0 {
-        String::new()
-    } else {
-        format!("-{changes}")
-    })
+    Ok(if changes == 0 { String::new() } else { format!("-{changes}") })
 }
 
 /// How often it was called.
@@ -117,11 +113,7 @@ pub(crate) fn remember(what: &str) {
 }
 
 pub(crate) fn remembered() -> Option<String> {
-    let known = if has("never-forgets") {
-        state::load().ok()?
-    } else {
-        Vec::new()
-    };
+    let known = if has("never-forgets") { state::load().ok()? } else { Vec::new() };
     (!known.is_empty()).then(|| "it was ill before".to_owned())
 }
 

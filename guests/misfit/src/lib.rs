@@ -58,11 +58,7 @@ impl Plugin for Misfit {
         if has("gives-nothing") {
             return Ok(vec![pool]);
         }
-        pool.shared_nodes = host_paths::node_at("/dev/rackctl")
-            .if_present()
-            .unwrap_or_default()
-            .into_iter()
-            .collect();
+        pool.shared_nodes = host_paths::node_at("/dev/rackctl").if_present().unwrap_or_default().into_iter().collect();
         Ok(vec![pool])
     }
 
@@ -82,10 +78,7 @@ impl Plugin for Misfit {
             verdicts = vec![Verdict::Unhealthy("it is alone".to_owned())];
         }
         if has("judges-all-alike")
-            && let Some(bad) = verdicts
-                .iter()
-                .find(|verdict| !matches!(verdict, Verdict::Healthy))
-                .cloned()
+            && let Some(bad) = verdicts.iter().find(|verdict| !matches!(verdict, Verdict::Healthy)).cloned()
         {
             verdicts.fill(bad);
         }
@@ -196,21 +189,9 @@ impl Preference for Misfit {
             panic!("nothing is wanted");
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let size = if has("chooses-too-few") {
-            size.saturating_sub(1)
-        } else {
-            size
-        };
-        let must = if has("forgets-what-must-be") {
-            Vec::new()
-        } else {
-            must_include
-        };
-        let others = available
-            .into_iter()
-            .map(|unit| unit.id)
-            .filter(|id| !must.contains(id))
-            .collect::<Vec<_>>();
+        let size = if has("chooses-too-few") { size.saturating_sub(1) } else { size };
+        let must = if has("forgets-what-must-be") { Vec::new() } else { must_include };
+        let others = available.into_iter().map(|unit| unit.id).filter(|id| !must.contains(id)).collect::<Vec<_>>();
         Ok(must.into_iter().chain(others).take(size).collect())
     }
 }

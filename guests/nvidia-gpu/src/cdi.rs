@@ -158,11 +158,7 @@ kind: nvidia.com/gpu
         assert_eq!(instance, Some("MIG-27f1e4f5-8b6c-5a3d-9f02-1c4e6a8b0d21"));
         let whole = specification.name_of(&["/dev/nvidia1".to_owned()]);
         assert_eq!(whole, Some("GPU-1c9f602b-7d4e-4f83-8a21-3b5c7d9e1f23"));
-        assert_eq!(
-            specification.name_of(&["/dev/nvidia0".to_owned()]),
-            None,
-            "cut into instances"
-        );
+        assert_eq!(specification.name_of(&["/dev/nvidia0".to_owned()]), None, "cut into instances");
         assert_eq!(specification.name_of(&caps([21, 23])), None);
     }
 
@@ -171,11 +167,7 @@ kind: nvidia.com/gpu
         let yaml = Specification::parse(YAML).unwrap();
         check(&yaml);
         let device = |device: &Device| {
-            let nodes: Vec<Value> = device
-                .nodes
-                .iter()
-                .map(|path| serde_json::json!({"path": path}))
-                .collect();
+            let nodes: Vec<Value> = device.nodes.iter().map(|path| serde_json::json!({"path": path})).collect();
             serde_json::json!({"name": device.name, "containerEdits": {"deviceNodes": nodes}})
         };
         let devices: Vec<Value> = yaml.devices.iter().map(device).collect();
@@ -188,15 +180,9 @@ kind: nvidia.com/gpu
 
     #[test]
     fn what_is_no_specification_has_no_devices() {
-        for text in [
-            "",
-            "{}",
-            "[]",
-            "devices:\n",
-            "devices: []\n",
-            "- name: x\n",
-            "devices:\n- path: /dev/x\nname: y\n",
-        ] {
+        for text in
+            ["", "{}", "[]", "devices:\n", "devices: []\n", "- name: x\n", "devices:\n- path: /dev/x\nname: y\n"]
+        {
             assert_eq!(Specification::parse(text), None, "{text}");
         }
     }

@@ -143,48 +143,21 @@ mod tests {
         for (json, message) in [
             ("[]", "config: must be a mapping, is a list"),
             (r#"{"ids": "index"}"#, "config ids: must be uuid or pci"),
-            (
-                r#"{"fatal-errors": -1}"#,
-                "config fatal-errors: must be a whole number, 0 or more",
-            ),
-            (
-                r#"{"link-width": "16"}"#,
-                "config link-width: must be a whole number, 0 or more, is text",
-            ),
+            (r#"{"fatal-errors": -1}"#, "config fatal-errors: must be a whole number, 0 or more"),
+            (r#"{"link-width": "16"}"#, "config link-width: must be a whole number, 0 or more, is text"),
             (r#"{"link-width": 33}"#, "config link-width: must be at most 32"),
-            (
-                r#"{"modeset": 1}"#,
-                "config modeset: must be true or false, is a number",
-            ),
+            (r#"{"modeset": 1}"#, "config modeset: must be true or false, is a number"),
             (
                 r#"{"xids": {}}"#,
                 "config: unknown key `xids`; known here: ids, fatal-errors, link-width, modeset, gpus, mig, vfio, cdi-spec, xid",
             ),
-            (
-                r#"{"mig": true}"#,
-                "config mig: must be a resource's name, such as vendor.com/device, is true or false",
-            ),
-            (
-                r#"{"vfio": "gpu"}"#,
-                "config vfio: must be a resource's name, such as vendor.com/device",
-            ),
-            (
-                r#"{"cdi-spec": "nvidia.yaml"}"#,
-                "config cdi-spec: must be an absolute path",
-            ),
+            (r#"{"mig": true}"#, "config mig: must be a resource's name, such as vendor.com/device, is true or false"),
+            (r#"{"vfio": "gpu"}"#, "config vfio: must be a resource's name, such as vendor.com/device"),
+            (r#"{"cdi-spec": "nvidia.yaml"}"#, "config cdi-spec: must be an absolute path"),
             (r#"{"xid": ["94"]}"#, "config xid: must be a mapping, is a list"),
-            (
-                r#"{"xid": {"094": "ignore"}}"#,
-                "config xid.094: its key must be a code, such as \"94\"",
-            ),
-            (
-                r#"{"xid": {"all": "ignore"}}"#,
-                "config xid.all: its key must be a code, such as \"94\"",
-            ),
-            (
-                r#"{"xid": {"94": "Ignore"}}"#,
-                "config xid.94: must be ignore, restart-app, reset or restart",
-            ),
+            (r#"{"xid": {"094": "ignore"}}"#, "config xid.094: its key must be a code, such as \"94\""),
+            (r#"{"xid": {"all": "ignore"}}"#, "config xid.all: its key must be a code, such as \"94\""),
+            (r#"{"xid": {"94": "Ignore"}}"#, "config xid.94: must be ignore, restart-app, reset or restart"),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
         }

@@ -66,10 +66,7 @@ impl Faults {
         let stored = machine.load();
         let mut faults = match &stored {
             Ok(blob) => Self::parse(blob),
-            Err(error) => Self {
-                notes: vec![error.message.clone()],
-                ..Self::default()
-            },
+            Err(error) => Self { notes: vec![error.message.clone()], ..Self::default() },
         };
         let before = faults.known();
         let boot = faults.boot_now(machine);
@@ -147,12 +144,7 @@ impl Faults {
     fn take(&mut self, event: &Event, words: &BTreeMap<u32, Action>) {
         match meaning(&event.captures) {
             Some(Said::Xid { slot, code, severity }) => {
-                let fault = Fault {
-                    code,
-                    severity,
-                    asked: None,
-                    time: event.time,
-                };
+                let fault = Fault { code, severity, asked: None, time: event.time };
                 self.note(slot, fault, words);
             }
             Some(Said::Recovery { slot, action }) => self.recovery(slot, action, event.time, words),
@@ -161,12 +153,7 @@ impl Faults {
                 if let Some((slot, at)) = self.named.take()
                     && event.time.saturating_sub(at) <= SOON
                 {
-                    let fault = Fault {
-                        code: FALLEN,
-                        severity: None,
-                        asked: None,
-                        time: event.time,
-                    };
+                    let fault = Fault { code: FALLEN, severity: None, asked: None, time: event.time };
                     self.note(slot, fault, words);
                 }
             }
@@ -187,12 +174,7 @@ impl Faults {
             1 | 3 | 4 => Action::Reset,
             _ => Action::Restart,
         };
-        let fault = Fault {
-            code: xid::RECOVERY,
-            severity: None,
-            asked: Some(asked),
-            time,
-        };
+        let fault = Fault { code: xid::RECOVERY, severity: None, asked: Some(asked), time };
         self.note(slot, fault, words);
     }
 
@@ -272,9 +254,7 @@ impl Faults {
             told: told.map(|told| told.iter().filter_map(text_of).collect()),
             boot: text("boot"),
             cursor: text("cursor"),
-            gpus: gpus
-                .map(|gpus| gpus.iter().filter_map(gpu).collect())
-                .unwrap_or_default(),
+            gpus: gpus.map(|gpus| gpus.iter().filter_map(gpu).collect()).unwrap_or_default(),
             named: at(named, 0).as_str().and_then(Slot::parse).zip(at(named, 1).as_u64()),
             ..Self::default()
         }

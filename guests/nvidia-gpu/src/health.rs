@@ -83,9 +83,7 @@ fn xids(function: &impl Function, config: &Config, faults: &Faults) -> Look {
         Action::Restart => "the node is restarted",
     };
     let (code, what, second) = (fault.code, xid::words(fault.code), fault.time / 1_000_000);
-    unhealthy(format!(
-        "Xid {code}: {what}, {second} s after boot; until {until} (config xid)"
-    ))
+    unhealthy(format!("Xid {code}: {what}, {second} s after boot; until {until} (config xid)"))
 }
 
 /// The fatal errors that the kernel counted on the function's link since it found the function. Not there where the
@@ -96,10 +94,9 @@ fn errors(function: &impl Function, config: &Config) -> Look {
     };
     let count = |line: &str| line.strip_prefix("TOTAL_ERR_FATAL")?.trim().parse::<u64>().ok();
     match text.lines().find_map(count) {
-        Some(count) if count > config.fatal_errors => unhealthy(format!(
-            "{count} fatal PCIe errors since boot, more than {} (fatal-errors)",
-            config.fatal_errors
-        )),
+        Some(count) if count > config.fatal_errors => {
+            unhealthy(format!("{count} fatal PCIe errors since boot, more than {} (fatal-errors)", config.fatal_errors))
+        }
         _ => Ok(()),
     }
 }
@@ -110,10 +107,9 @@ fn link(function: &impl Function, config: &Config) -> Look {
     let width = function.attribute("current_link_width");
     match width.ok().and_then(|width| width.parse::<u64>().ok()) {
         Some(63) => unhealthy("its PCI function does not answer: its link has 63 lanes, which no link has"),
-        Some(width) if width > 0 && width < config.link_width => unhealthy(format!(
-            "its link has {width} lanes, fewer than {} (link-width)",
-            config.link_width
-        )),
+        Some(width) if width > 0 && width < config.link_width => {
+            unhealthy(format!("its link has {width} lanes, fewer than {} (link-width)", config.link_width))
+        }
         _ => Ok(()),
     }
 }

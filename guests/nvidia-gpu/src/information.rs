@@ -36,9 +36,7 @@ impl Information {
             is_running: value("Video BIOS").is_none_or(is_known),
             minor: value("Device Minor").and_then(|minor| minor.parse().ok()),
             // Drivers of before 2020 say "Blacklisted".
-            is_excluded: ["GPU Excluded", "Blacklisted"]
-                .iter()
-                .any(|name| value(name) == Some("Yes")),
+            is_excluded: ["GPU Excluded", "Blacklisted"].iter().any(|name| value(name) == Some("Yes")),
         })
     }
 }
@@ -63,8 +61,7 @@ fn is_uuid(text: &str) -> bool {
 /// drivers the words around it differ (`NVIDIA UNIX x86_64 Kernel Module`, `… Open Kernel Module for x86_64`).
 pub(crate) fn driver_version(text: &str) -> Option<&str> {
     let line = text.lines().find_map(|line| line.strip_prefix("NVRM version:"))?;
-    line.split_whitespace()
-        .find(|word| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+    line.split_whitespace().find(|word| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
 
 #[cfg(test)]
@@ -85,19 +82,14 @@ mod tests {
             is_excluded: false,
         };
         assert_eq!(Information::parse(V100), Some(expected.clone()));
-        let spaces = V100
-            .replace('\t', " ")
-            .replace("GPU Excluded", "GPU Firmware: 550.54.15\nGPU Excluded");
+        let spaces = V100.replace('\t', " ").replace("GPU Excluded", "GPU Firmware: 550.54.15\nGPU Excluded");
         assert_eq!(Information::parse(&spaces), Some(expected));
     }
 
     #[test]
     fn question_marks_are_no_values() {
         let text = V100
-            .replace(
-                "GPU-edfee158-11c1-52b8-0517-92f30e7fac88",
-                "GPU-????????-????-????-????-????????????",
-            )
+            .replace("GPU-edfee158-11c1-52b8-0517-92f30e7fac88", "GPU-????????-????-????-????-????????????")
             .replace("88.00.41.00.01", "??.??.??.??.??")
             .replace("Tesla V100-SXM2-16GB", "Unknown");
         let parsed = Information::parse(&text).unwrap();

@@ -67,10 +67,7 @@ fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
         return Verdict::Unknown("nothing is known of its hardware".to_owned());
     };
     let instance = unit.property("mig").is_some();
-    let known = Known {
-        uuid: unit.property(if instance { "gpu" } else { "uuid" }),
-        minor: unit.property("minor"),
-    };
+    let known = Known { uuid: unit.property(if instance { "gpu" } else { "uuid" }), minor: unit.property("minor") };
     match health::of(&Host, config, function, known, faults) {
         Verdict::Healthy if instance => mig::is_there(unit).err().unwrap_or(Verdict::Healthy),
         verdict => verdict,

@@ -39,11 +39,7 @@ impl std::fmt::Display for Slot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     /// An Xid, or what means the same.
-    Xid {
-        slot: Slot,
-        code: u32,
-        severity: Option<Severity>,
-    },
+    Xid { slot: Slot, code: u32, severity: Option<Severity> },
     /// Xid 154: what the driver asks for from now on.
     Recovery { slot: Slot, action: u32 },
     /// The first of the three lines that a GPU that has fallen off the bus can be worth.
@@ -61,11 +57,7 @@ pub(crate) fn meaning(captures: &[String]) -> Option<Said> {
         ["loading"] => Some(Said::Loaded),
         ["fallen off the bus"] => Some(Said::Fallen),
         ["The", slot, ""] | ["The", slot] => Some(Said::Named(Slot::parse(slot)?)),
-        ["The", slot, _] | [slot] => Some(Said::Xid {
-            slot: Slot::parse(slot)?,
-            code: FALLEN,
-            severity: None,
-        }),
+        ["The", slot, _] | [slot] => Some(Said::Xid { slot: Slot::parse(slot)?, code: FALLEN, severity: None }),
         [slot, code, rest @ ..] => xid(slot, code, rest),
         [] => None,
     }
@@ -128,10 +120,7 @@ mod tests {
         assert_eq!(of(&["0000:05:00", "79"]), xid(79, None));
         assert_eq!(of(&["0000:05:00", "79", "", ""]), xid(79, None));
         assert_eq!(of(&["0000:05:00", "149", "Fatal", ""]), xid(149, Some(Severity::Fatal)));
-        assert_eq!(
-            of(&["0000:05:00", "149", "Nonfatal", ""]),
-            xid(149, Some(Severity::Nonfatal))
-        );
+        assert_eq!(of(&["0000:05:00", "149", "Nonfatal", ""]), xid(149, Some(Severity::Nonfatal)));
         assert_eq!(of(&["0000:05:00.0"]), xid(79, None));
         assert_eq!(of(&["The", "0000:05:00.0", "fallen off the bus"]), xid(79, None));
         assert_eq!(of(&["The", "0000:05:00.0", ""]), Some(Said::Named(slot("05:00"))));
@@ -143,13 +132,7 @@ mod tests {
         };
         assert_eq!(of(&["0000:05:00", "154", "", "0x1"]), recovery(1));
         assert_eq!(of(&["0000:05:00", "154", "", ""]), xid(154, None));
-        for odd in [
-            &[] as &[&str],
-            &["x"],
-            &["0000:05:00", "x"],
-            &["x", "79"],
-            &["0000:05:00", "154", "", "0xzz"],
-        ] {
+        for odd in [&[] as &[&str], &["x"], &["0000:05:00", "x"], &["x", "79"], &["0000:05:00", "154", "", "0xzz"]] {
             assert_eq!(of(odd), None, "{odd:?}");
         }
     }

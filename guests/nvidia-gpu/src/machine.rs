@@ -131,11 +131,7 @@ pub(crate) mod fake {
     impl FakeFunction {
         /// An H100 in good health.
         pub(crate) fn gpu(name: &'static str) -> Self {
-            let function = Self {
-                name,
-                driver: Some("nvidia"),
-                attributes: BTreeMap::new(),
-            };
+            let function = Self { name, driver: Some("nvidia"), attributes: BTreeMap::new() };
             function
                 .with("vendor", "0x10de")
                 .with("device", "0x2330")
@@ -167,14 +163,11 @@ pub(crate) mod fake {
         pub(crate) fn with_gpu() -> Self {
             let mut fake = Self {
                 functions: vec![FakeFunction::gpu(GPU)],
-                nodes: ["nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
-                    .map(|n| format!("/dev/{n}"))
-                    .to_vec(),
+                nodes: ["nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"].map(|n| format!("/dev/{n}")).to_vec(),
                 ..Self::default()
             };
             let version = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024";
-            fake.files
-                .insert("/proc/driver/nvidia/version".to_owned(), Ok(version.to_owned()));
+            fake.files.insert("/proc/driver/nvidia/version".to_owned(), Ok(version.to_owned()));
             fake.inform(GPU, UUID, 0);
             fake
         }
@@ -189,16 +182,12 @@ pub(crate) mod fake {
         }
 
         pub(crate) fn information(&mut self, name: &str, text: Result<String, ErrorKind>) {
-            self.files
-                .insert(format!("/proc/driver/nvidia/gpus/{name}/information"), text);
+            self.files.insert(format!("/proc/driver/nvidia/gpus/{name}/information"), text);
         }
 
         /// Replaces a part of what the driver says of [`GPU`].
         pub(crate) fn edit(&mut self, from: &str, to: &str) {
-            let text = self
-                .files
-                .get_mut(&format!("/proc/driver/nvidia/gpus/{GPU}/information"))
-                .unwrap();
+            let text = self.files.get_mut(&format!("/proc/driver/nvidia/gpus/{GPU}/information")).unwrap();
             let edited = text.as_ref().unwrap().replace(from, to);
             *text = Ok(edited);
         }
@@ -226,22 +215,14 @@ pub(crate) mod fake {
         }
 
         fn entries(&self, path: &str) -> Result<Vec<String>, Error> {
-            let inside = |file: &String| {
-                Some(
-                    file.strip_prefix(path)?
-                        .strip_prefix('/')?
-                        .split('/')
-                        .next()?
-                        .to_owned(),
-                )
-            };
+            let inside =
+                |file: &String| Some(file.strip_prefix(path)?.strip_prefix('/')?.split('/').next()?.to_owned());
             Ok(self.files.keys().filter_map(inside).collect())
         }
 
         fn node_at(&self, path: &str) -> Result<String, Error> {
             let node = self.nodes.iter().find(|node| *node == path);
-            node.cloned()
-                .ok_or_else(|| Error::not_found(format!("node {path}: nothing is there")))
+            node.cloned().ok_or_else(|| Error::not_found(format!("node {path}: nothing is there")))
         }
 
         fn log_since(&self, cursor: &str, most: u32) -> Result<Batch, Error> {
@@ -282,17 +263,12 @@ pub(crate) mod fake {
             let mut log = self.log.borrow_mut();
             let time = 1_000 * (log.len() as u64 + 1);
             let captures = captures.iter().map(|text| (*text).to_owned()).collect();
-            log.push(Event {
-                pattern: 0,
-                captures,
-                time,
-            });
+            log.push(Event { pattern: 0, captures, time });
         }
 
         /// Another boot: the driver, the log and what was read of it begin anew.
         pub(crate) fn boots(&mut self, id: &str) {
-            self.files
-                .insert("/proc/sys/kernel/random/boot_id".to_owned(), Ok(id.to_owned()));
+            self.files.insert("/proc/sys/kernel/random/boot_id".to_owned(), Ok(id.to_owned()));
             self.log.borrow_mut().clear();
         }
     }

@@ -50,21 +50,13 @@ pub(crate) fn instances(minor: &str) -> Result<Vec<Result<Instance, Error>>, Err
 /// One instance; none if it goes while it is looked at.
 fn instance(directory: &str, gpu: u32, compute: u32) -> Result<Option<Instance>, Error> {
     let opens = access(directory)?.zip(access(&format!("{directory}/ci{compute}"))?);
-    Ok(opens.map(|(gpu_capability, compute_capability)| Instance {
-        gpu,
-        compute,
-        gpu_capability,
-        compute_capability,
-    }))
+    Ok(opens.map(|(gpu_capability, compute_capability)| Instance { gpu, compute, gpu_capability, compute_capability }))
 }
 
 /// The numbers behind names that begin with `start`, sorted.
 fn numbered(directory: &str, start: &str) -> Result<Vec<u32>, Error> {
     let names = files::entries(directory).if_present()?.unwrap_or_default();
-    let mut numbers: Vec<u32> = names
-        .iter()
-        .filter_map(|name| name.strip_prefix(start)?.parse().ok())
-        .collect();
+    let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.strip_prefix(start)?.parse().ok()).collect();
     numbers.sort_unstable();
     Ok(numbers)
 }
@@ -103,10 +95,7 @@ pub(crate) fn is_there(unit: &Unit) -> Result<(), Verdict> {
             if nodes.iter().all(has) {
                 return Ok(());
             }
-            Err(Verdict::Unhealthy(format!(
-                "other nodes open its instance now: {}",
-                nodes.join(", ")
-            )))
+            Err(Verdict::Unhealthy(format!("other nodes open its instance now: {}", nodes.join(", "))))
         }
     }
 }

@@ -26,12 +26,7 @@ pub(crate) fn of(device: &str) -> Option<&'static Model> {
 
 const fn model(id: u16, architecture: &'static str, compute: &'static str, memory: &'static str) -> Model {
     let memory = if memory.is_empty() { None } else { Some(memory) };
-    Model {
-        id,
-        architecture,
-        compute,
-        memory,
-    }
+    Model { id, architecture, compute, memory }
 }
 
 /// Sorted by id. Data-center products; which product is meant stands behind each.
@@ -83,10 +78,7 @@ mod tests {
     #[test]
     fn ids_are_found_as_sysfs_writes_them() {
         let h100 = of("0x2330").unwrap();
-        assert_eq!(
-            (h100.architecture, h100.compute, h100.memory),
-            ("hopper", "9.0", Some("80GB"))
-        );
+        assert_eq!((h100.architecture, h100.compute, h100.memory), ("hopper", "9.0", Some("80GB")));
         assert_eq!(of("0x2342").unwrap().memory, None);
         for unknown in ["0xffff", "2330", "0x", "0x12330", ""] {
             assert_eq!(of(unknown), None, "{unknown}");

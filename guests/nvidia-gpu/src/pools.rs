@@ -21,10 +21,7 @@ impl Pools {
     /// # Errors
     /// Where nothing can be said at all.
     pub(crate) fn look(config: &Config) -> Result<Self, Error> {
-        let mut found = Self {
-            pools: Vec::new(),
-            notes: Vec::new(),
-        };
+        let mut found = Self { pools: Vec::new(), notes: Vec::new() };
         if config.gpus {
             found.gpus(config)?;
         }

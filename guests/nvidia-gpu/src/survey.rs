@@ -16,11 +16,8 @@ const GPUS: &str = "/proc/driver/nvidia/gpus";
 /// PCI classes of GPUs: with and without a display. An NVSwitch has 0x0680, the audio function of a card 0x0403.
 const CLASSES: [&str; 2] = ["0x0300", "0x0302"];
 /// The nodes that whatever uses a GPU needs besides the GPU's own, and whether nothing works without.
-const SHARED: [(&str, bool); 3] = [
-    ("/dev/nvidiactl", true),
-    ("/dev/nvidia-uvm", true),
-    ("/dev/nvidia-uvm-tools", false),
-];
+const SHARED: [(&str, bool); 3] =
+    [("/dev/nvidiactl", true), ("/dev/nvidia-uvm", true), ("/dev/nvidia-uvm-tools", false)];
 /// Another one, for graphics. Only where it is asked for: the host tells the admin who asks for what is not granted.
 const MODESET: (&str, bool) = ("/dev/nvidia-modeset", false);
 
@@ -66,12 +63,7 @@ impl<M: Machine> Survey<M> {
     /// # Errors
     /// When the PCI functions cannot be listed at all.
     pub(crate) fn of(machine: &M, config: &Config) -> Result<Self, Error> {
-        let mut survey = Self {
-            gpus: Vec::new(),
-            unread: Vec::new(),
-            shared: Vec::new(),
-            notes: Vec::new(),
-        };
+        let mut survey = Self { gpus: Vec::new(), unread: Vec::new(), shared: Vec::new(), notes: Vec::new() };
         let version = machine.text("/proc/driver/nvidia/version").unwrap_or_default();
         let version = driver_version(&version);
         let mut seen = Vec::new();
@@ -83,9 +75,7 @@ impl<M: Machine> Survey<M> {
                     Err(Left::Elsewhere) => {}
                     Err(Left::Out(why)) => survey.notes.push(format!("GPU {address} is left out: {why}")),
                     Err(Left::Unread(why)) => {
-                        survey
-                            .notes
-                            .push(format!("GPU {address} cannot be described now: {why}"));
+                        survey.notes.push(format!("GPU {address} cannot be described now: {why}"));
                         survey.unread.push(address.clone());
                     }
                 }
@@ -94,11 +84,7 @@ impl<M: Machine> Survey<M> {
         }
         // A function that answers no more is no GPU by what it says, nor by the policy's selectors. The driver still knows it.
         let known = machine.entries(GPUS).unwrap_or_default();
-        survey.unread.extend(
-            known
-                .into_iter()
-                .filter(|name| !seen.contains(name) && Slot::parse(name).is_some()),
-        );
+        survey.unread.extend(known.into_iter().filter(|name| !seen.contains(name) && Slot::parse(name).is_some()));
         let (shared, notes) = shared(machine, config, !survey.gpus.is_empty());
         survey.shared = shared;
         survey.notes.extend(notes);
@@ -109,8 +95,7 @@ impl<M: Machine> Survey<M> {
     fn add(&mut self, gpu: Gpu<M>) {
         if self.gpus.iter().any(|other| other.id == gpu.id) {
             let address = gpu.function.name();
-            self.notes
-                .push(format!("GPU {address} is left out: another one is {} as well", gpu.id));
+            self.notes.push(format!("GPU {address} is left out: another one is {} as well", gpu.id));
         } else {
             self.gpus.push(gpu);
         }
@@ -178,19 +163,13 @@ fn look<M: Machine>(
         return Err(Left::Out("the driver excludes it (NVreg_ExcludedGpus)".to_owned()));
     }
     let Some(uuid) = told.uuid.filter(|_| told.is_running) else {
-        return Err(unread(
-            "it is not initialized (nvidia-persistenced does that), or it failed",
-        ));
+        return Err(unread("it is not initialized (nvidia-persistenced does that), or it failed"));
     };
     let minor = told.minor.ok_or_else(|| unread("the driver tells no minor number"))?;
     let node = machine.node_at(&format!("/dev/nvidia{minor}"));
     let node = node.map_err(|error| Left::Unread(error.message))?;
 
-    let mut properties = vec![
-        ("uuid", uuid.clone()),
-        ("pci", address.clone()),
-        ("minor", minor.to_string()),
-    ];
+    let mut properties = vec![("uuid", uuid.clone()), ("pci", address.clone()), ("minor", minor.to_string())];
     properties.extend(told.model.map(|model| ("model", model)));
     properties.extend(version.map(|version| ("driver", version.to_owned())));
     properties.extend(function.numa_node().map(|numa| ("numa", numa.to_string())));

@@ -28,11 +28,7 @@ fn without_specification() -> Rig {
 /// The nodes that are its own, without what all have.
 fn own(unit: &Unit) -> Vec<&str> {
     let shared = ["/dev/nvidiactl rw", "/dev/nvidia-uvm rw", "/dev/nvidia-uvm-tools rw"];
-    unit.nodes
-        .iter()
-        .map(String::as_str)
-        .filter(|node| !shared.contains(node))
-        .collect()
+    unit.nodes.iter().map(String::as_str).filter(|node| !shared.contains(node)).collect()
 }
 
 #[test]
@@ -41,19 +37,12 @@ fn a_gpu_is_offered_whole_or_in_parts() {
     assert_eq!(survey.ids(GPU), [WHOLE], "{survey}");
     assert_eq!(survey.ids(MIG), [ONE, TWO, FIVE_0, FIVE_1], "{survey}");
     assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
-    assert!(
-        survey.rejected.is_empty() && survey.denied.is_empty() && survey.unread.is_empty(),
-        "{survey}"
-    );
+    assert!(survey.rejected.is_empty() && survey.denied.is_empty() && survey.unread.is_empty(), "{survey}");
     assert_eq!(own(survey.unit(WHOLE)), ["/dev/nvidia0 rw"]);
     let part = survey.unit(FIVE_1);
     assert_eq!(
         own(part),
-        [
-            "/dev/nvidia-caps/nvidia-cap183 rw",
-            "/dev/nvidia-caps/nvidia-cap185 rw",
-            "/dev/nvidia1 rw"
-        ]
+        ["/dev/nvidia-caps/nvidia-cap183 rw", "/dev/nvidia-caps/nvidia-cap185 rw", "/dev/nvidia1 rw"]
     );
     assert_eq!(part.nodes.len(), 6);
     for (name, value) in [
@@ -104,34 +93,19 @@ fn a_whole_gpu_that_a_pod_has_is_not_cut_under_it() {
     let mut rig = rig();
     rig.allocate(GPU, &[WHOLE]).unwrap();
     let directory = "/proc/driver/nvidia/capabilities/gpu0/mig/gi1";
-    rig.file(
-        &format!("{directory}/access"),
-        "DeviceFileMinor: 12\nDeviceFileMode: 292\n",
-    );
-    rig.file(
-        &format!("{directory}/ci0/access"),
-        "DeviceFileMinor: 13\nDeviceFileMode: 292\n",
-    );
+    rig.file(&format!("{directory}/access"), "DeviceFileMinor: 12\nDeviceFileMode: 292\n");
+    rig.file(&format!("{directory}/ci0/access"), "DeviceFileMinor: 13\nDeviceFileMode: 292\n");
     rig.plug("D: /dev/nvidia-caps/nvidia-cap12=c 508:12\nD: /dev/nvidia-caps/nvidia-cap13=c 508:13\n");
     let specification = "devices:\n- containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia0\n    - path: \
                          /dev/nvidia-caps/nvidia-cap12\n    - path: /dev/nvidia-caps/nvidia-cap13\n  name: MIG-new\n";
     rig.file("/var/run/cdi/nvidia.yaml", specification);
     let survey = rig.survey();
     let new = survey.unit("MIG-new").unhealthy.clone().unwrap();
-    assert!(
-        new.contains(&format!("is already given to {WHOLE} of plugin nvidia")),
-        "{new}"
-    );
-    assert!(
-        !survey.unit(WHOLE).is_healthy(),
-        "what a pod has is listed until it is free"
-    );
+    assert!(new.contains(&format!("is already given to {WHOLE} of plugin nvidia")), "{new}");
+    assert!(!survey.unit(WHOLE).is_healthy(), "what a pod has is listed until it is free");
     rig.release(GPU, &[WHOLE]).unwrap();
     let survey = rig.survey();
-    assert!(
-        survey.unit("MIG-new").is_healthy() && survey.ids(GPU).is_empty(),
-        "{survey}"
-    );
+    assert!(survey.unit("MIG-new").is_healthy() && survey.ids(GPU).is_empty(), "{survey}");
 }
 
 #[test]
@@ -139,18 +113,10 @@ fn an_instance_is_as_well_as_its_gpu_and_as_long_as_it_is_there() {
     let mut rig = rig();
     rig.survey();
     rig.kernel("NVRM: Xid (PCI:0000:65:00 GPU-I:01): 94, pid=4711, name=train, Contained memory error");
-    assert!(
-        rig.survey().units.iter().all(Unit::is_healthy),
-        "a contained error takes nothing away"
-    );
+    assert!(rig.survey().units.iter().all(Unit::is_healthy), "a contained error takes nothing away");
     rig.kernel("NVRM: Xid (PCI:0000:65:00): 95, Uncontained memory error");
     let survey = rig.survey();
-    let ill: Vec<_> = survey
-        .units
-        .iter()
-        .filter(|unit| !unit.is_healthy())
-        .map(|unit| unit.id.as_str())
-        .collect();
+    let ill: Vec<_> = survey.units.iter().filter(|unit| !unit.is_healthy()).map(|unit| unit.id.as_str()).collect();
     assert_eq!(ill, [ONE, TWO, FIVE_0, FIVE_1]);
     rig.kernel("NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024");
     assert!(rig.survey().units.iter().all(Unit::is_healthy));
@@ -161,10 +127,7 @@ fn an_instance_is_as_well_as_its_gpu_and_as_long_as_it_is_there() {
     }
     let survey = rig.survey();
     assert_eq!(survey.ids(MIG), [ONE, TWO, FIVE_0, FIVE_1]);
-    assert_eq!(
-        survey.unit(TWO).verdict,
-        Some(Verdict::Unhealthy("its instance is gone".to_owned()))
-    );
+    assert_eq!(survey.unit(TWO).verdict, Some(Verdict::Unhealthy("its instance is gone".to_owned())));
     assert!(rig.allocate(MIG, &[TWO]).is_err());
 }
 
@@ -172,25 +135,13 @@ fn an_instance_is_as_well_as_its_gpu_and_as_long_as_it_is_there() {
 fn without_a_specification_instances_go_by_their_place() {
     let mut rig = without_specification();
     let survey = rig.survey();
-    let ids = [
-        "0000:65:00.0-gi1-ci0",
-        "0000:65:00.0-gi2-ci0",
-        "0000:65:00.0-gi5-ci0",
-        "0000:65:00.0-gi5-ci1",
-    ];
+    let ids = ["0000:65:00.0-gi1-ci0", "0000:65:00.0-gi2-ci0", "0000:65:00.0-gi5-ci0", "0000:65:00.0-gi5-ci1"];
     assert_eq!(survey.ids(MIG), ids);
-    assert_eq!(
-        survey.ids(GPU).len(),
-        2,
-        "nothing tells that the last one is in MIG mode"
-    );
+    assert_eq!(survey.ids(GPU).len(), 2, "nothing tells that the last one is in MIG mode");
     let part = survey.unit(ids[0]);
     assert_eq!((part.property("uuid"), part.property("cdi")), (None, None));
     let refused = rig.allocate(MIG, &[ids[0]]).unwrap_err().to_string();
-    assert!(
-        refused.contains("cdi"),
-        "the policy's template has nothing to fill in: {refused}"
-    );
+    assert!(refused.contains("cdi"), "the policy's template has nothing to fill in: {refused}");
 }
 
 #[test]
@@ -207,27 +158,15 @@ fn a_specification_that_cannot_be_read_takes_nothing_away_and_gives_nothing() {
     let mut rig = rig();
     rig.survey();
     let gone = Change::RemoveFile(SPECIFICATION.to_owned());
-    let torn = Change::SetFile {
-        path: SPECIFICATION.to_owned(),
-        value: b"devices:\n".to_vec(),
-    };
+    let torn = Change::SetFile { path: SPECIFICATION.to_owned(), value: b"devices:\n".to_vec() };
     for change in [gone, torn] {
         rig.change(change);
         let survey = rig.survey();
-        assert_eq!(
-            (survey.ids(GPU), survey.ids(MIG)),
-            (vec![WHOLE], vec![ONE, TWO, FIVE_0, FIVE_1])
-        );
+        assert_eq!((survey.ids(GPU), survey.ids(MIG)), (vec![WHOLE], vec![ONE, TWO, FIVE_0, FIVE_1]));
         assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
         assert_eq!(survey.unread, ALL);
     }
-    assert!(
-        rig.allocate(MIG, &[ONE])
-            .unwrap()
-            .cdi
-            .iter()
-            .eq([&format!("{GPU}={ONE}")])
-    );
+    assert!(rig.allocate(MIG, &[ONE]).unwrap().cdi.iter().eq([&format!("{GPU}={ONE}")]));
 }
 
 /// What the policy grants opens instances, and neither cuts GPUs nor the memory of another node's.
@@ -235,15 +174,9 @@ fn a_specification_that_cannot_be_read_takes_nothing_away_and_gives_nothing() {
 fn capabilities_that_are_no_instances_are_not_granted() {
     let mut rig = rig();
     rig.survey();
-    for (number, is_granted) in [
-        (1, false),
-        (2, false),
-        (3, true),
-        (42, true),
-        (999, true),
-        (3_999, true),
-        (4_323, false),
-    ] {
+    for (number, is_granted) in
+        [(1, false), (2, false), (3, true), (42, true), (999, true), (3_999, true), (4_323, false)]
+    {
         for (path, minor) in [("access", number), ("ci0/access", 148)] {
             let text = format!("DeviceFileMinor: {minor}\nDeviceFileMode: 292\n");
             rig.file(&format!("{CAPABILITIES}/gi1/{path}"), &text);
@@ -251,16 +184,9 @@ fn capabilities_that_are_no_instances_are_not_granted() {
         rig.plug(&format!("D: /dev/nvidia-caps/nvidia-cap{number}=c 508:{number}\n"));
         let name = "devices:\n- containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia1\n    - path: /dev/nvidia-caps/nvidia-cap148\n    \
                     - path: /dev/nvidia-caps/nvidia-cap";
-        rig.file(
-            "/var/run/cdi/nvidia.yaml",
-            &format!("{name}{number}\n  name: MIG-{number}\n"),
-        );
+        rig.file("/var/run/cdi/nvidia.yaml", &format!("{name}{number}\n  name: MIG-{number}\n"));
         let survey = rig.survey();
-        assert_eq!(
-            survey.ids(MIG).contains(&format!("MIG-{number}").as_str()),
-            is_granted,
-            "{survey}"
-        );
+        assert_eq!(survey.ids(MIG).contains(&format!("MIG-{number}").as_str()), is_granted, "{survey}");
     }
 }
 
@@ -270,11 +196,7 @@ fn without_the_configuration_nothing_is_asked_of_instances() {
         .replace("      mig: nvidia.com/mig\n", "")
         .replace("      cdi-spec: /var/run/cdi/nvidia.yaml\n", "      modeset: false\n");
     let survey = Rig::of::<NvidiaGpu>(&policy, "nvidia", NODE).survey();
-    assert_eq!(
-        survey.ids(GPU).len(),
-        3,
-        "as whole GPUs, as a GPU that cannot be cut is"
-    );
+    assert_eq!(survey.ids(GPU).len(), 3, "as whole GPUs, as a GPU that cannot be cut is");
     assert!(survey.ids(MIG).is_empty() && survey.denied.is_empty(), "{survey}");
 }
 
@@ -283,20 +205,10 @@ fn gpus_on_vfio_are_given_by_group() {
     let mut rig = Rig::of::<NvidiaGpu>(POLICY, "nvidia-vfio", NODE);
     let survey = rig.survey();
     assert_eq!(survey.ids(VFIO), ["0000:ca:00.0", "0000:e3:00.0"], "{survey}");
-    assert!(
-        survey.rejected.is_empty() && survey.denied.is_empty() && survey.said.is_empty(),
-        "{survey}"
-    );
+    assert!(survey.rejected.is_empty() && survey.denied.is_empty() && survey.said.is_empty(), "{survey}");
     let card = survey.unit("0000:e3:00.0");
-    assert_eq!(
-        card.backing,
-        ["0000:e3:00.0", "0000:e3:00.1"],
-        "the audio function goes with it"
-    );
-    assert_eq!(
-        (card.property("vfio-group"), card.property("gpus")),
-        (Some("101"), Some("0000:e3:00.0"))
-    );
+    assert_eq!(card.backing, ["0000:e3:00.0", "0000:e3:00.1"], "the audio function goes with it");
+    assert_eq!((card.property("vfio-group"), card.property("gpus")), (Some("101"), Some("0000:e3:00.0")));
     let reply = rig.allocate(VFIO, &["0000:e3:00.0"]).unwrap();
     let nodes: Vec<_> = reply.nodes.iter().map(|node| node.host_path.as_str()).collect();
     assert_eq!(nodes, ["/dev/vfio/101", "/dev/vfio/vfio"]);
@@ -323,8 +235,5 @@ fn an_instance_that_cannot_be_read_stays_as_it_was_and_costs_no_other() {
     assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
     let verdict = survey.unit(ONE).verdict.clone();
     assert!(matches!(verdict, Some(Verdict::Unknown(why)) if why.contains("names no capability")));
-    assert!(
-        survey.has_said("an instance of GPU 0000:65:00.0 cannot be described now"),
-        "{survey}"
-    );
+    assert!(survey.has_said("an instance of GPU 0000:65:00.0 cannot be described now"), "{survey}");
 }

@@ -10,11 +10,9 @@ pub(crate) fn pool(resource: &str, notes: &mut Vec<String>) -> Result<Pool, Erro
     for device in hardware::devices("pci")?.into_iter().filter(is_on_vfio) {
         match device.link("iommu_group") {
             Ok(group) => groups.entry(group).or_default().push(device),
-            Err(error) => notes.push(format!(
-                "{} is not offered: it has no iommu group: {}",
-                device.name(),
-                error.message
-            )),
+            Err(error) => {
+                notes.push(format!("{} is not offered: it has no iommu group: {}", device.name(), error.message))
+            }
         }
     }
     let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Vec::new());
@@ -24,10 +22,7 @@ pub(crate) fn pool(resource: &str, notes: &mut Vec<String>) -> Result<Pool, Erro
             match unit(first, &group, members) {
                 Ok(unit) => pool.units.push(unit),
                 Err(error) => {
-                    notes.push(format!(
-                        "iommu group {group} cannot be described now: {}",
-                        error.message
-                    ));
+                    notes.push(format!("iommu group {group} cannot be described now: {}", error.message));
                     unread.extend(names);
                 }
             }
@@ -70,12 +65,7 @@ fn unit(id: String, group: &str, members: Vec<Device>) -> Result<Unit, Error> {
             }
         }
     }
-    Ok(Unit {
-        id,
-        nodes,
-        properties,
-        backing: members,
-    })
+    Ok(Unit { id, nodes, properties, backing: members })
 }
 
 /// Whether a unit is one of these.

@@ -21,12 +21,8 @@ pub(crate) enum Action {
 use Action::{Ignore, Reset, Restart, RestartApp};
 
 /// The words that a policy uses for them.
-pub(crate) const WORDS: [(&str, Action); 4] = [
-    ("ignore", Ignore),
-    ("restart-app", RestartApp),
-    ("reset", Reset),
-    ("restart", Restart),
-];
+pub(crate) const WORDS: [(&str, Action); 4] =
+    [("ignore", Ignore), ("restart-app", RestartApp), ("reset", Reset), ("restart", Restart)];
 
 impl Action {
     /// From the word that a policy uses.
@@ -187,10 +183,7 @@ mod tests {
         for unknown in [0, 1, 7, 15, 999, 167] {
             assert_eq!(action(unknown, None, &none), None, "{unknown}");
         }
-        assert_eq!(
-            (words(79), words(7)),
-            ("GPU has fallen off the bus", "not in the catalogue")
-        );
+        assert_eq!((words(79), words(7)), ("GPU has fallen off the bus", "not in the catalogue"));
     }
 
     #[test]

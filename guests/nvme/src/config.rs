@@ -99,9 +99,7 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
         return Err(Error::invalid("config vfio: must be another resource than `resource`"));
     }
     if config.unit == Kind::Controller && config.ids == Ids::Wwid {
-        return Err(Error::invalid(
-            "config ids: a controller has no worldwide name; address or name",
-        ));
+        return Err(Error::invalid("config ids: a controller has no worldwide name; address or name"));
     }
     Ok(config)
 }
@@ -146,23 +144,11 @@ mod tests {
             ("[]", "config: must be a mapping, is a list"),
             (r#"{"unit": "disk"}"#, "config unit: must be namespace or controller"),
             (r#"{"ids": "uuid"}"#, "config ids: must be address, wwid or name"),
-            (
-                r#"{"resource": ""}"#,
-                "config resource: must be a resource's name, such as vendor.com/device",
-            ),
-            (
-                r#"{"transport": [1]}"#,
-                "config transport[0]: must be text in quotes, is a number",
-            ),
-            (
-                r#"{"min-size": "1 banana"}"#,
-                "config min-size: must be a size, such as 500GB or 1TiB",
-            ),
+            (r#"{"resource": ""}"#, "config resource: must be a resource's name, such as vendor.com/device"),
+            (r#"{"transport": [1]}"#, "config transport[0]: must be text in quotes, is a number"),
+            (r#"{"min-size": "1 banana"}"#, "config min-size: must be a size, such as 500GB or 1TiB"),
             (r#"{"serial": "yes"}"#, "config serial: must be true or false, is text"),
-            (
-                r#"{"vfio": "devgate.dev/nvme"}"#,
-                "config vfio: must be another resource than `resource`",
-            ),
+            (r#"{"vfio": "devgate.dev/nvme"}"#, "config vfio: must be another resource than `resource`"),
             (
                 r#"{"unit": "controller", "ids": "wwid"}"#,
                 "config ids: a controller has no worldwide name; address or name",

@@ -71,11 +71,7 @@ impl Disk {
 
     /// What becomes of it as a part of a drive, whose size is that of all its disks.
     pub(crate) fn standing_of_a_part(&self, config: &Config) -> Standing {
-        if let Some(path) = self
-            .paths
-            .iter()
-            .find(|path| !config.transports.contains(&path.transport))
-        {
+        if let Some(path) = self.paths.iter().find(|path| !config.transports.contains(&path.transport)) {
             return Standing::NotMeant(format!(
                 "{} is connected over {} (config transport)",
                 path.controller, path.transport
@@ -101,9 +97,7 @@ impl Disk {
             return Some("it has no capacity".to_owned());
         }
         if let Some(twin) = &self.twin {
-            return Some(format!(
-                "it is the same namespace as {twin}: load nvme_core with multipath=Y"
-            ));
+            return Some(format!("it is the same namespace as {twin}: load nvme_core with multipath=Y"));
         }
         if let Some(holder) = self.holders.first() {
             return Some(format!("it is held by {holder}"));
@@ -162,10 +156,7 @@ pub(crate) fn drive(
 }
 
 fn too_small(size: u64, config: &Config) -> Standing {
-    Standing::NotMeant(format!(
-        "it has {size} bytes, fewer than {} (config min-size)",
-        config.min_size
-    ))
+    Standing::NotMeant(format!("it has {size} bytes, fewer than {} (config min-size)", config.min_size))
 }
 
 #[cfg(test)]
@@ -173,21 +164,11 @@ mod tests {
     use super::*;
 
     fn path(controller: &str, state: &str) -> Path {
-        Path {
-            controller: controller.to_owned(),
-            transport: "pcie".to_owned(),
-            state: state.to_owned(),
-            access: None,
-        }
+        Path { controller: controller.to_owned(), transport: "pcie".to_owned(), state: state.to_owned(), access: None }
     }
 
     fn idle() -> Disk {
-        Disk {
-            size: Some(1_000_000),
-            nodes: 1,
-            paths: vec![path("nvme1", "live")],
-            ..Disk::default()
-        }
+        Disk { size: Some(1_000_000), nodes: 1, paths: vec![path("nvme1", "live")], ..Disk::default() }
     }
 
     fn not_now(disk: &Disk) -> String {
@@ -205,89 +186,36 @@ mod tests {
     #[test]
     fn what_speaks_against_a_disk_is_said() {
         for (disk, why) in [
-            (
-                Disk {
-                    paths: vec![path("nvme1", "dead")],
-                    size: Some(0),
-                    ..idle()
-                },
-                "controller nvme1 is dead",
-            ),
-            (
-                Disk {
-                    size: Some(0),
-                    ..idle()
-                },
-                "it has no capacity",
-            ),
+            (Disk { paths: vec![path("nvme1", "dead")], size: Some(0), ..idle() }, "controller nvme1 is dead"),
+            (Disk { size: Some(0), ..idle() }, "it has no capacity"),
             (Disk { size: None, ..idle() }, "it has no capacity"),
+            (Disk { holders: vec!["md0".to_owned(), "md1".to_owned()], ..idle() }, "it is held by md0"),
+            (Disk { partitions: 1, ..idle() }, "it has a partition (config partitioned)"),
+            (Disk { partitions: 3, ..idle() }, "it has 3 partitions (config partitioned)"),
             (
-                Disk {
-                    holders: vec!["md0".to_owned(), "md1".to_owned()],
-                    ..idle()
-                },
-                "it is held by md0",
-            ),
-            (
-                Disk {
-                    partitions: 1,
-                    ..idle()
-                },
-                "it has a partition (config partitioned)",
-            ),
-            (
-                Disk {
-                    partitions: 3,
-                    ..idle()
-                },
-                "it has 3 partitions (config partitioned)",
-            ),
-            (
-                Disk {
-                    nodes: 0,
-                    partitions: 3,
-                    ..idle()
-                },
+                Disk { nodes: 0, partitions: 3, ..idle() },
                 "the host gives no node of it: this machine uses it, or the policy offers none",
             ),
             (
-                Disk {
-                    twin: Some("nvme2n1".to_owned()),
-                    ..idle()
-                },
+                Disk { twin: Some("nvme2n1".to_owned()), ..idle() },
                 "it is the same namespace as nvme2n1: load nvme_core with multipath=Y",
             ),
             (
-                Disk {
-                    paths: vec![],
-                    ..idle()
-                },
+                Disk { paths: vec![], ..idle() },
                 "no controller leads to it, or the policy grants neither `nvme` nor `nvme-subsystem`",
             ),
         ] {
             assert_eq!(not_now(&disk), why);
         }
-        let partitioned = Config {
-            partitioned: true,
-            ..Config::default()
-        };
-        let disk = Disk {
-            partitions: 3,
-            ..idle()
-        };
+        let partitioned = Config { partitioned: true, ..Config::default() };
+        let disk = Disk { partitions: 3, ..idle() };
         assert_eq!(disk.standing(&partitioned), Standing::Offered);
     }
 
     #[test]
     fn one_good_path_is_enough() {
-        let access = |access: &str| Path {
-            access: Some(access.to_owned()),
-            ..path("nvme2", "live")
-        };
-        let disk = |second: Path| Disk {
-            paths: vec![path("nvme1", "connecting"), second],
-            ..idle()
-        };
+        let access = |access: &str| Path { access: Some(access.to_owned()), ..path("nvme2", "live") };
+        let disk = |second: Path| Disk { paths: vec![path("nvme1", "connecting"), second], ..idle() };
         for good in ["optimized", "non-optimized"] {
             assert_eq!(disk(access(good)).standing(&Config::default()), Standing::Offered);
         }
@@ -303,28 +231,12 @@ mod tests {
 
     #[test]
     fn what_the_configuration_is_not_about_is_left_alone() {
-        let config = Config {
-            min_size: 1_000_001,
-            ..Config::default()
-        };
+        let config = Config { min_size: 1_000_001, ..Config::default() };
         let why = "it has 1000000 bytes, fewer than 1000001 (config min-size)";
         assert_eq!(idle().standing(&config), Standing::NotMeant(why.to_owned()));
-        let dead = Disk {
-            paths: vec![path("nvme1", "dead")],
-            size: Some(0),
-            ..idle()
-        };
-        assert!(
-            matches!(dead.standing(&config), Standing::NotNow(_)),
-            "its size is not its own"
-        );
-        let far = Disk {
-            paths: vec![Path {
-                transport: "tcp".to_owned(),
-                ..path("nvme1", "live")
-            }],
-            ..idle()
-        };
+        let dead = Disk { paths: vec![path("nvme1", "dead")], size: Some(0), ..idle() };
+        assert!(matches!(dead.standing(&config), Standing::NotNow(_)), "its size is not its own");
+        let far = Disk { paths: vec![Path { transport: "tcp".to_owned(), ..path("nvme1", "live") }], ..idle() };
         let why = "nvme1 is connected over tcp (config transport)";
         assert_eq!(far.standing(&Config::default()), Standing::NotMeant(why.to_owned()));
     }
@@ -343,16 +255,9 @@ mod tests {
         assert!(matches!(shared, Standing::NotMeant(why) if why.starts_with("its namespaces are those of nvme2")));
         let dead = drive(&config, &path("nvme1", "dead"), &[], &[]);
         assert_eq!(dead, Standing::NotNow("controller nvme1 is dead".to_owned()));
-        let big = Config {
-            min_size: 1_500_000,
-            ..Config::default()
-        };
+        let big = Config { min_size: 1_500_000, ..Config::default() };
         let two = [("nvme1n1", Ok(&good)), ("nvme1n2", Ok(&good))];
-        assert_eq!(
-            drive(&big, &live, &[], &two),
-            Standing::Offered,
-            "together they are large enough"
-        );
+        assert_eq!(drive(&big, &live, &[], &two), Standing::Offered, "together they are large enough");
         assert!(matches!(drive(&big, &live, &[], &two[..1]), Standing::NotMeant(_)));
     }
 }

@@ -47,10 +47,7 @@ impl Plugin for Nvme {
         }
         let mut look = Look::now(&config);
         let candidates = units::candidates(&config, &mut look);
-        Ok(units
-            .iter()
-            .map(|unit| verdict(&config, &look, &candidates, unit))
-            .collect())
+        Ok(units.iter().map(|unit| verdict(&config, &look, &candidates, unit)).collect())
     }
 
     /// Nothing: the nodes are the units', and environment is a template of the policy, which the host fills in.

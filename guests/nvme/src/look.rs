@@ -99,11 +99,8 @@ impl Look {
                 return look;
             }
         };
-        let mut around = Around {
-            places: blocks.iter().map(Device::location).collect(),
-            paths: BTreeMap::new(),
-            generics,
-        };
+        let mut around =
+            Around { places: blocks.iter().map(Device::location).collect(), paths: BTreeMap::new(), generics };
         for device in &blocks {
             if let Some(disk) = name::disk_of_path(&device.name()) {
                 around.paths.entry(disk).or_default().push(device.duplicate());
@@ -171,9 +168,7 @@ impl Look {
         // The id may be made of the worldwide name, and another id would be another disk.
         found.facts = match self.trouble.as_ref().or(unnamed.as_ref()) {
             Some(trouble) => Err(trouble.clone()),
-            None => found
-                .read(config, sectors, partitions, generic, &self.controllers)
-                .map_err(|error| error.message),
+            None => found.read(config, sectors, partitions, generic, &self.controllers).map_err(|error| error.message),
         };
         self.disks.push(found);
     }
@@ -221,14 +216,8 @@ impl Found {
         }
         let path = |name: &String| {
             let controller = controllers.get(name)?;
-            let place = self
-                .paths
-                .iter()
-                .find(|path| parent_of(&path.location()) == name.as_str());
-            Some(Path {
-                access: place.and_then(|path| path.attribute("ana_state").ok()),
-                ..controller.path()
-            })
+            let place = self.paths.iter().find(|path| parent_of(&path.location()) == name.as_str());
+            Some(Path { access: place.and_then(|path| path.attribute("ana_state").ok()), ..controller.path() })
         };
         let facts = Disk {
             size: size::of_sectors(&sectors?),

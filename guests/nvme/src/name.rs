@@ -14,10 +14,7 @@ pub(crate) fn disk_of_path(path: &str) -> Option<String> {
     let (subsystem, rest) = path.strip_prefix("nvme")?.split_once('c')?;
     let (controller, namespace) = rest.split_once('n')?;
     let numbers = [subsystem, controller, namespace];
-    numbers
-        .iter()
-        .all(|number| is_number(number))
-        .then(|| format!("nvme{subsystem}n{namespace}"))
+    numbers.iter().all(|number| is_number(number)).then(|| format!("nvme{subsystem}n{namespace}"))
 }
 
 /// Whether it is the name of a disk, not of one of its partitions.
@@ -57,9 +54,8 @@ fn is_number(text: &str) -> bool {
 
 /// FNV-1a, 64 bit: stable across builds, which the standard library's hashers do not promise.
 fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |digest: u64, byte| {
-        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |digest: u64, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -70,15 +66,7 @@ mod tests {
     fn paths_name_their_disk() {
         assert_eq!(disk_of_path("nvme3c5n1").as_deref(), Some("nvme3n1"));
         assert_eq!(disk_of_path("nvme0c12n34").as_deref(), Some("nvme0n34"));
-        for other in [
-            "nvme3n1",
-            "nvme3c5",
-            "nvmec5n1",
-            "nvme3cn1",
-            "nvme3c5n1p1",
-            "sda",
-            "nvme",
-        ] {
+        for other in ["nvme3n1", "nvme3c5", "nvmec5n1", "nvme3cn1", "nvme3c5n1p1", "sda", "nvme"] {
             assert_eq!(disk_of_path(other), None, "{other}");
         }
     }

@@ -18,9 +18,7 @@ const UNITS: [(&str, u64); 9] = [
 
 /// The bytes of `500GB`, `1TiB` or `4096B`: a whole number and its unit, without a space.
 pub(crate) fn parse(text: &str) -> Option<u64> {
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)))?;
+    let (number, unit) = UNITS.iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)))?;
     let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     number.parse::<u64>().ok().filter(|_| plain)?.checked_mul(*unit)
 }

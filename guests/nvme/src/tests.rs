@@ -72,10 +72,7 @@ fn a_disk_is_where_its_only_path_is() {
     let one = survey.unit("0000:c1:00.0-n1");
     assert_eq!((one.backing.len(), one.numa_nodes.iter().next()), (2, Some(&1)));
     let several = survey.unit("eui.8ce38ee20000000500000000000000a1");
-    assert_eq!(
-        (several.backing.as_slice(), several.numa_nodes.len()),
-        (&["nvme5n1".to_owned()][..], 0)
-    );
+    assert_eq!((several.backing.as_slice(), several.numa_nodes.len()), (&["nvme5n1".to_owned()][..], 0));
     assert_eq!(several.property("controller"), Some("nvme5 nvme6"));
 }
 
@@ -151,24 +148,12 @@ fn a_disk_with_a_partition_in_use_is_not_given_by_its_other_partitions() {
     let root = "22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw\n";
     rig.file("/proc/1/mountinfo", root);
     let survey = rig.survey();
-    assert!(
-        survey.has_said("nvme0n1 is not offered now: the host gives no node of it"),
-        "{survey}"
-    );
-    let nodes = |survey: &Survey| {
-        survey
-            .units
-            .iter()
-            .flat_map(|unit| unit.nodes.clone())
-            .collect::<String>()
-    };
+    assert!(survey.has_said("nvme0n1 is not offered now: the host gives no node of it"), "{survey}");
+    let nodes = |survey: &Survey| survey.units.iter().flat_map(|unit| unit.nodes.clone()).collect::<String>();
     assert!(!nodes(&survey).contains("nvme0n1"), "{survey}");
     rig.file("/proc/1/mountinfo", "");
     let survey = rig.survey();
-    assert_eq!(
-        survey.unit("0000:01:00.0-n1").nodes,
-        ["/dev/nvme0n1 rw", "/dev/nvme0n1p1 rw", "/dev/nvme0n1p2 rw"]
-    );
+    assert_eq!(survey.unit("0000:01:00.0-n1").nodes, ["/dev/nvme0n1 rw", "/dev/nvme0n1p1 rw", "/dev/nvme0n1p2 rw"]);
 }
 
 #[test]
@@ -194,9 +179,7 @@ A: wwid=eui.36344830524000010025384e00000001\n
     assert_eq!(survey.ids(DISKS).len(), 6, "{survey}");
     assert_eq!(
         survey.unit(FIRST).verdict,
-        Some(Verdict::Unhealthy(
-            "it is the same namespace as nvme2n9: load nvme_core with multipath=Y".to_owned()
-        ))
+        Some(Verdict::Unhealthy("it is the same namespace as nvme2n9: load nvme_core with multipath=Y".to_owned()))
     );
 }
 
@@ -207,10 +190,7 @@ fn what_cannot_be_read_stays_and_is_unknown() {
     rig.remove("block/nvme1n1", "size");
     let survey = rig.survey();
     assert!(survey.unread.contains(&"nvme1n1".to_owned()), "{survey}");
-    assert!(
-        matches!(survey.unit(FIRST).verdict, Some(Verdict::Unknown(_))),
-        "{survey}"
-    );
+    assert!(matches!(survey.unit(FIRST).verdict, Some(Verdict::Unknown(_))), "{survey}");
 }
 
 /// The kernel counts drives as it finds them.
@@ -221,10 +201,7 @@ fn a_name_that_another_disk_has_now_is_another_disk() {
     assert!(rig.survey().unit(id).is_healthy());
     rig.set("block/nvme1n1", "wwid", "eui.ffff\n");
     let survey = rig.survey();
-    assert!(
-        !survey.ids(DISKS).contains(&id) && survey.ids(DISKS).contains(&"eui.ffff"),
-        "{survey}"
-    );
+    assert!(!survey.ids(DISKS).contains(&id) && survey.ids(DISKS).contains(&"eui.ffff"), "{survey}");
 }
 
 #[test]
@@ -241,17 +218,11 @@ fn ids_and_serial_numbers_are_as_configured() {
 #[test]
 fn other_transports_and_small_disks_are_a_matter_of_configuration() {
     let survey = configured("transport: [pcie, tcp]").survey();
-    assert!(
-        survey.ids(DISKS).contains(&"uuid.4f1c8a3e-0d5b-4c6e-9b7a-2f3e4d5c6b7a"),
-        "{survey}"
-    );
+    assert!(survey.ids(DISKS).contains(&"uuid.4f1c8a3e-0d5b-4c6e-9b7a-2f3e4d5c6b7a"), "{survey}");
     let survey = configured("min-size: 1TB").survey();
     assert!(!survey.ids(DISKS).contains(&"0000:c2:00.0-n2"), "{survey}");
     let wrong = configured("min-size: much").try_survey().unwrap_err();
-    assert!(
-        wrong.contains("config min-size: must be a size, such as 500GB or 1TiB"),
-        "{wrong}"
-    );
+    assert!(wrong.contains("config min-size: must be a size, such as 500GB or 1TiB"), "{wrong}");
 }
 
 #[test]

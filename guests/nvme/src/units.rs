@@ -25,10 +25,7 @@ pub(crate) fn candidates(config: &Config, look: &mut Look) -> Vec<Candidate> {
         }
         Kind::Controller => {
             let controllers: Vec<String> = look.controllers.keys().cloned().collect();
-            controllers
-                .iter()
-                .filter_map(|name| drive(config, look, name))
-                .collect()
+            controllers.iter().filter_map(|name| drive(config, look, name)).collect()
         }
     }
 }
@@ -61,11 +58,7 @@ fn namespace(config: &Config, look: &Look, disk: Found) -> Candidate {
         Err(error) => Standing::Unread(error.clone()),
     };
     let size = disk.facts.as_ref().ok().and_then(|facts| facts.size);
-    let above: Vec<&Controller> = disk
-        .controllers
-        .iter()
-        .filter_map(|name| look.controllers.get(name))
-        .collect();
+    let above: Vec<&Controller> = disk.controllers.iter().filter_map(|name| look.controllers.get(name)).collect();
     let address = match above.as_slice() {
         [only] if only.transport == "pcie" => Some(only.address.clone()),
         _ => None,
@@ -110,10 +103,8 @@ fn drive(config: &Config, look: &mut Look, name: &str) -> Option<Candidate> {
     let is_of = |disk: &Found| disk.controllers.iter().any(|controller| controller == name);
     let disks: Vec<Found> = look.disks.extract_if(.., |disk| is_of(disk)).collect();
     let controller = look.controllers.get(name)?;
-    let facts: Vec<_> = disks
-        .iter()
-        .map(|disk| (disk.name.as_str(), disk.facts.as_ref().map_err(String::as_str)))
-        .collect();
+    let facts: Vec<_> =
+        disks.iter().map(|disk| (disk.name.as_str(), disk.facts.as_ref().map_err(String::as_str))).collect();
     let standing = match &look.blind {
         Some((why, _)) => Standing::Unread(why.clone()),
         None => judge::drive(config, &controller.path(), &others, &facts),
@@ -125,10 +116,7 @@ fn drive(config: &Config, look: &mut Look, name: &str) -> Option<Candidate> {
     };
     let mut properties = vec![("name", name.to_owned()), ("size", size.to_string())];
     properties.push(("namespaces", disks.len().to_string()));
-    let nodes: Vec<String> = disks
-        .iter()
-        .filter_map(|disk| disk.nodes.first().map(Node::path))
-        .collect();
+    let nodes: Vec<String> = disks.iter().filter_map(|disk| disk.nodes.first().map(Node::path)).collect();
     properties.push(("node", nodes.join(" ")));
     if controller.transport == "pcie" {
         properties.push(("pci", controller.address.clone()));
@@ -136,9 +124,7 @@ fn drive(config: &Config, look: &mut Look, name: &str) -> Option<Candidate> {
     properties.extend(described(config, &[controller]));
     // The controller's own node takes any command; the policy says whether it is given.
     let own = controller.device.nodes().unwrap_or_default().into_iter();
-    let mut nodes: Vec<Node> = own
-        .filter(|node| node.owner().is_some_and(|(owner, _)| owner == name))
-        .collect();
+    let mut nodes: Vec<Node> = own.filter(|node| node.owner().is_some_and(|(owner, _)| owner == name)).collect();
     let mut backing = vec![controller.device.duplicate()];
     for disk in disks {
         backing.push(disk.device);
@@ -174,10 +160,5 @@ fn described(config: &Config, controllers: &[&Controller]) -> Vec<(&'static str,
 
 fn unit(id: String, backing: Vec<devgate_sdk::Device>, nodes: Vec<Node>, properties: Vec<(&str, String)>) -> Unit {
     let known = properties.into_iter().filter(|(_, value)| !value.is_empty());
-    Unit {
-        id,
-        backing,
-        nodes,
-        properties: known.map(|(name, value)| Property::new(name, value)).collect(),
-    }
+    Unit { id, backing, nodes, properties: known.map(|(name, value)| Property::new(name, value)).collect() }
 }

@@ -15,20 +15,15 @@ pub(crate) fn pool(resource: &str, note: impl Fn(&str)) -> Result<Pool, Error> {
         }
         match device.link("iommu_group") {
             Ok(group) => groups.entry(group).or_default().push(device),
-            Err(error) => note(&format!(
-                "{} is not offered: it has no iommu group: {}",
-                device.name(),
-                error.message
-            )),
+            Err(error) => note(&format!("{} is not offered: it has no iommu group: {}", device.name(), error.message)),
         }
     }
     let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Vec::new());
     // The node that programs open to tie groups together. It gives nothing by itself.
     let shared = shared_nodes();
     for (group, members) in groups {
-        let has_drive = members
-            .iter()
-            .any(|device| device.attribute("class").is_ok_and(|class| class.starts_with(CLASS)));
+        let has_drive =
+            members.iter().any(|device| device.attribute("class").is_ok_and(|class| class.starts_with(CLASS)));
         if !has_drive {
             continue;
         }
@@ -64,10 +59,7 @@ fn unit(group: &str, members: Vec<Device>) -> Result<Option<Unit>, Error> {
     let Some(first) = members.first() else {
         return Ok(None);
     };
-    let mut properties = vec![
-        Property::new("pci", addresses.join(" ")),
-        Property::new("iommu-group", group),
-    ];
+    let mut properties = vec![Property::new("pci", addresses.join(" ")), Property::new("iommu-group", group)];
     let id = |key: &str| {
         let id = first.attribute(key).unwrap_or_default();
         id.trim_start_matches("0x").chars().take(8).collect::<String>()
@@ -83,12 +75,7 @@ fn unit(group: &str, members: Vec<Device>) -> Result<Option<Unit>, Error> {
             }
         }
     }
-    Ok(Some(Unit {
-        id: first.name(),
-        nodes,
-        properties,
-        backing: members,
-    }))
+    Ok(Some(Unit { id: first.name(), nodes, properties, backing: members }))
 }
 
 /// One verdict: the kernel asks a drive on vfio nothing, so that it is there and on vfio is all there is to know.

@@ -116,11 +116,7 @@ mod tests {
             (Some("down"), None, Some("interface a is administratively down")),
             (Some("dormant"), Some("1"), Some("interface a is dormant")),
         ] {
-            assert_eq!(
-                link_problem("a", operstate, carrier).as_deref(),
-                expected,
-                "{operstate:?} {carrier:?}"
-            );
+            assert_eq!(link_problem("a", operstate, carrier).as_deref(), expected, "{operstate:?} {carrier:?}");
         }
     }
 }

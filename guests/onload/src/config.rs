@@ -15,11 +15,7 @@ pub(crate) struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            resource: "amd.com/onload".to_owned(),
-            mounts: vec!["libonload".to_owned()],
-            link: true,
-        }
+        Self { resource: "amd.com/onload".to_owned(), mounts: vec!["libonload".to_owned()], link: true }
     }
 }
 
@@ -33,9 +29,7 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
     let config = Config {
         resource: fields.resource("resource")?.unwrap_or(default.resource),
         mounts: fields.take("mounts").map_or(Ok(default.mounts), names)?,
-        link: fields
-            .choice("link", &[("watch", true), ("ignore", false)])?
-            .unwrap_or(default.link),
+        link: fields.choice("link", &[("watch", true), ("ignore", false)])?.unwrap_or(default.link),
     };
     fields.end()?;
     Ok(config)
@@ -55,11 +49,7 @@ mod tests {
     fn what_is_not_said_has_its_default() {
         assert_eq!(parse("null").unwrap(), Config::default());
         assert_eq!(parse("{}").unwrap(), Config::default());
-        let all = Config {
-            resource: "example.com/onload".to_owned(),
-            mounts: vec![],
-            link: false,
-        };
+        let all = Config { resource: "example.com/onload".to_owned(), mounts: vec![], link: false };
         let json = r#"{"resource": "example.com/onload", "mounts": [], "link": "ignore"}"#;
         assert_eq!(parse(json).unwrap(), all);
     }
@@ -68,23 +58,11 @@ mod tests {
     fn what_means_nothing_is_refused_and_named() {
         for (json, message) in [
             ("3", "config: must be a mapping, is a number"),
-            (
-                r#"{"resource": []}"#,
-                "config resource: must be a resource's name, such as vendor.com/device, is a list",
-            ),
+            (r#"{"resource": []}"#, "config resource: must be a resource's name, such as vendor.com/device, is a list"),
             (r#"{"mounts": "libonload"}"#, "config mounts: must be a list, is text"),
-            (
-                r#"{"mounts": [1]}"#,
-                "config mounts[0]: must be text in quotes, is a number",
-            ),
-            (
-                r#"{"link": true}"#,
-                "config link: must be watch or ignore, is true or false",
-            ),
-            (
-                r#"{"preload": true}"#,
-                "config: unknown key `preload`; known here: resource, mounts, link",
-            ),
+            (r#"{"mounts": [1]}"#, "config mounts[0]: must be text in quotes, is a number"),
+            (r#"{"link": true}"#, "config link: must be watch or ignore, is true or false"),
+            (r#"{"preload": true}"#, "config: unknown key `preload`; known here: resource, mounts, link"),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
         }

@@ -44,10 +44,7 @@ fn a_container_gets_nodes_library_and_preloading() {
     let library = "/opt/onload/usr/lib64/libonload.so";
     assert_eq!(reply.env["LD_PRELOAD"], library);
     assert_eq!(reply.mounts.len(), 1);
-    assert_eq!(
-        (reply.mounts[0].container_path.as_str(), reply.mounts[0].read_only),
-        (library, true)
-    );
+    assert_eq!((reply.mounts[0].container_path.as_str(), reply.mounts[0].read_only), (library, true));
 }
 
 #[test]
@@ -65,19 +62,13 @@ fn a_port_without_a_link_is_unhealthy_and_one_that_is_not_seen_is_not() {
     rig.set("net/ens1f0np0", "operstate", "down\n");
     rig.set("net/ens1f0np0", "carrier", "0\n");
     let survey = rig.survey();
-    assert_eq!(
-        survey.unit(FIRST).unhealthy.as_deref(),
-        Some("interface ens1f0np0 is down, no carrier")
-    );
+    assert_eq!(survey.unit(FIRST).unhealthy.as_deref(), Some("interface ens1f0np0 is down, no carrier"));
     assert!(survey.unit("0000:5e:00.1").is_healthy());
     rig.remove("net/ens1f0np0", "operstate");
     // What is no file cannot be read as one.
     rig.set("net/ens1f0np0", "operstate/x", "");
     let unit = rig.survey().unit(FIRST).clone();
-    assert!(
-        matches!(unit.verdict, Some(devgate_testing::Verdict::Unknown(_))) && !unit.is_healthy(),
-        "{unit}"
-    );
+    assert!(matches!(unit.verdict, Some(devgate_testing::Verdict::Unknown(_))) && !unit.is_healthy(), "{unit}");
     rig.unplug("net/ens1f0np0");
     assert!(rig.survey().unit(FIRST).is_healthy());
 }
@@ -100,15 +91,7 @@ fn a_node_that_cannot_be_told_leaves_all_as_they_were() {
     use super::{Error, ErrorKind, NODES, Verdict, problem};
     let with = |errors: [Option<ErrorKind>; 3]| {
         let mut errors = errors.into_iter();
-        problem(NODES.map(|path| {
-            (
-                path,
-                errors
-                    .next()
-                    .unwrap()
-                    .map(|kind| Error::new(kind, "the kernel said EIO")),
-            )
-        }))
+        problem(NODES.map(|path| (path, errors.next().unwrap().map(|kind| Error::new(kind, "the kernel said EIO")))))
     };
     assert!(with([None, None, None]).is_none());
     let unknown = with([None, Some(ErrorKind::Io), None]);

@@ -27,10 +27,7 @@ impl Plugin for Overreach {
 
 impl Lifecycle for Overreach {
     fn prepare(_resource: String, units: Vec<Unit>) -> Result<(), Error> {
-        units
-            .iter()
-            .flat_map(|unit| &unit.backing)
-            .try_for_each(|device| control::write(device, "reset", "1"))
+        units.iter().flat_map(|unit| &unit.backing).try_for_each(|device| control::write(device, "reset", "1"))
     }
 
     fn release(resource: String, units: Vec<Unit>) -> Result<(), Error> {

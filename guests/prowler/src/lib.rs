@@ -8,12 +8,7 @@ use devgate_sdk::{files, hardware, host_paths};
 /// What it was given although nobody granted it.
 fn loot() -> String {
     let mut loot = Vec::new();
-    for path in [
-        "/etc/shadow",
-        "/proc/1/environ",
-        "/proc/driver/fake/shadow",
-        "/proc/driver/fake/../../1/environ",
-    ] {
+    for path in ["/etc/shadow", "/proc/1/environ", "/proc/driver/fake/shadow", "/proc/driver/fake/../../1/environ"] {
         if files::text(path).is_ok() || files::read(path, 0, 1).is_ok() || files::entries(path).is_ok() {
             loot.push(path);
         }
@@ -28,11 +23,7 @@ fn loot() -> String {
             loot.push(path);
         }
     }
-    if loot.is_empty() {
-        "nothing".to_owned()
-    } else {
-        loot.join(" ")
-    }
+    if loot.is_empty() { "nothing".to_owned() } else { loot.join(" ") }
 }
 
 /// One unit for each function, with whatever nodes the host lets it have.
@@ -50,15 +41,10 @@ impl Plugin for Prowler {
         let listed = files::entries("/proc/driver/fake/gpus")?.join(" ");
         let loot = loot();
         let complete = |unit: Unit| {
-            unit.with("version", version.clone())
-                .with("listed", listed.clone())
-                .with("loot", loot.clone())
+            unit.with("version", version.clone()).with("listed", listed.clone()).with("loot", loot.clone())
         };
         let units: Result<Vec<Unit>, Error> = hardware::devices("pci")?.into_iter().map(unit).collect();
-        Ok(vec![Pool::new(
-            "example.com/prey",
-            units?.into_iter().map(complete).collect(),
-        )])
+        Ok(vec![Pool::new("example.com/prey", units?.into_iter().map(complete).collect())])
     }
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
@@ -72,10 +58,7 @@ impl Plugin for Prowler {
             let value = units.first()?.property(name)?;
             Some(Property::new(format!("PREY_{}", name.to_uppercase()), value))
         });
-        Ok(Edits {
-            env: told.collect(),
-            ..Edits::none()
-        })
+        Ok(Edits { env: told.collect(), ..Edits::none() })
     }
 }
 
@@ -88,11 +71,7 @@ impl Preference for Prowler {
         size: u32,
     ) -> Result<Vec<String>, Error> {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let others = available
-            .into_iter()
-            .rev()
-            .map(|unit| unit.id)
-            .filter(|id| !must_include.contains(id));
+        let others = available.into_iter().rev().map(|unit| unit.id).filter(|id| !must_include.contains(id));
         Ok(must_include.iter().cloned().chain(others).take(size).collect())
     }
 }

@@ -68,13 +68,9 @@ pub(crate) fn parse(json: &str) -> Result<Config, Error> {
                 layers.map(layer).collect::<Result<_, Error>>()?
             }
         },
-        ids: fields
-            .choice("ids", &[("name", Ids::Name), ("pci", Ids::Pci)])?
-            .unwrap_or(default.ids),
+        ids: fields.choice("ids", &[("name", Ids::Name), ("pci", Ids::Pci)])?.unwrap_or(default.ids),
         together: fields.switch("together")?.unwrap_or(default.together),
-        all_ports: fields
-            .choice("ports", &[("any", false), ("all", true)])?
-            .unwrap_or(default.all_ports),
+        all_ports: fields.choice("ports", &[("any", false), ("all", true)])?.unwrap_or(default.all_ports),
         flaps: number(&mut fields, "flaps", 0..=1_000)?.unwrap_or(default.flaps),
         flap_window: number(&mut fields, "flap-window", 1..=86_400)?.unwrap_or(default.flap_window),
     };
@@ -126,28 +122,13 @@ mod tests {
                 "config resource: must be a resource's name, such as vendor.com/device, is a number",
             ),
             (r#"{"devices": []}"#, "config devices: must not be empty"),
-            (
-                r#"{"devices": [1]}"#,
-                "config devices[0]: must be text in quotes, is a number",
-            ),
-            (
-                r#"{"link-layers": "roce"}"#,
-                "config link-layers: must be infiniband or ethernet",
-            ),
+            (r#"{"devices": [1]}"#, "config devices[0]: must be text in quotes, is a number"),
+            (r#"{"link-layers": "roce"}"#, "config link-layers: must be infiniband or ethernet"),
             (r#"{"ids": "guid"}"#, "config ids: must be name or pci"),
-            (
-                r#"{"together": "yes"}"#,
-                "config together: must be true or false, is text",
-            ),
+            (r#"{"together": "yes"}"#, "config together: must be true or false, is text"),
             (r#"{"ports": "one"}"#, "config ports: must be any or all"),
-            (
-                r#"{"flaps": 1001}"#,
-                "config flaps: must be a whole number from 0 to 1000",
-            ),
-            (
-                r#"{"flap-window": 0}"#,
-                "config flap-window: must be a whole number from 1 to 86400",
-            ),
+            (r#"{"flaps": 1001}"#, "config flaps: must be a whole number from 0 to 1000"),
+            (r#"{"flap-window": 0}"#, "config flap-window: must be a whole number from 1 to 86400"),
             (
                 r#"{"max": 1}"#,
                 "config: unknown key `max`; known here: resource, devices, link-layers, ids, together, ports, flaps, flap-window",

@@ -35,10 +35,7 @@ impl Flaps {
         let later = |known: &Known| known.times.iter().any(|time| *time > now.second);
         if flaps.boot != now.boot || flaps.ports.values().any(later) {
             let changed = !flaps.ports.is_empty();
-            flaps = Self {
-                changed,
-                ..Self::default()
-            };
+            flaps = Self { changed, ..Self::default() };
         }
         flaps.boot.clone_from(&now.boot);
         flaps
@@ -52,13 +49,7 @@ impl Flaps {
         }
         let (first, before) = match self.ports.get(port) {
             Some(known) => (false, known.clone()),
-            None => (
-                true,
-                Known {
-                    count,
-                    times: Vec::new(),
-                },
-            ),
+            None => (true, Known { count, times: Vec::new() }),
         };
         let mut times = before.times.clone();
         let risen = count.saturating_sub(before.count);
@@ -90,16 +81,10 @@ impl Flaps {
 fn parse(blob: &[u8]) -> Option<Flaps> {
     // As text and not as bytes, for which there would be a second parser in the component.
     let value: Value = str::from_utf8(blob).ok()?.parse().ok()?;
-    let mut flaps = Flaps {
-        boot: value.get("boot")?.as_str()?.to_owned(),
-        ..Flaps::default()
-    };
+    let mut flaps = Flaps { boot: value.get("boot")?.as_str()?.to_owned(), ..Flaps::default() };
     for (name, port) in value.get("ports")?.as_object()? {
         let times = port.get(1)?.as_array()?.iter().map(Value::as_u64);
-        let known = Known {
-            count: port.get(0)?.as_u64()?,
-            times: times.collect::<Option<_>>()?,
-        };
+        let known = Known { count: port.get(0)?.as_u64()?, times: times.collect::<Option<_>>()? };
         flaps.ports.insert(name.clone(), known);
     }
     Some(flaps)
@@ -110,10 +95,7 @@ mod tests {
     use super::*;
 
     fn at(boot: &str, second: u64) -> Moment {
-        Moment {
-            boot: boot.to_owned(),
-            second,
-        }
+        Moment { boot: boot.to_owned(), second }
     }
 
     fn fresh() -> Flaps {
@@ -128,11 +110,7 @@ mod tests {
         assert_eq!(flaps.note("mlx5_0/1", 18, 102, 60, 9), 1);
         assert_eq!(flaps.note("mlx5_0/1", 20, 110, 60, 9), 3);
         assert_eq!(flaps.note("mlx5_1/1", 20, 110, 60, 9), 0, "another device");
-        assert_eq!(
-            flaps.note("mlx5_10/1", 21, 110, 60, 9),
-            0,
-            "and one whose name begins alike"
-        );
+        assert_eq!(flaps.note("mlx5_10/1", 21, 110, 60, 9), 0, "and one whose name begins alike");
     }
 
     #[test]
@@ -182,11 +160,7 @@ mod tests {
             r#"{"boot": "one", "ports": {"a/1": [1]}}"#,
             r#"{"boot": "one", "ports": {"a/1": ["1", []]}}"#,
         ] {
-            assert_eq!(
-                Flaps::load(blob.as_bytes(), &at("one", 1)).ports,
-                BTreeMap::new(),
-                "{blob}"
-            );
+            assert_eq!(Flaps::load(blob.as_bytes(), &at("one", 1)).ports, BTreeMap::new(), "{blob}");
         }
     }
 

@@ -89,13 +89,11 @@ impl Look {
             Self::Certain(verdict) => return verdict,
             Self::Devices(devices) => devices,
         };
-        ports::best(devices.into_iter().map(
-            |(verdict, flapping)| match (verdict, flapping.filter(|_| flaps_count)) {
-                (unhealthy @ Verdict::Unhealthy(_), _) => unhealthy,
-                (_, Some(why)) => Verdict::Unhealthy(why),
-                (verdict, None) => verdict,
-            },
-        ))
+        ports::best(devices.into_iter().map(|(verdict, flapping)| match (verdict, flapping.filter(|_| flaps_count)) {
+            (unhealthy @ Verdict::Unhealthy(_), _) => unhealthy,
+            (_, Some(why)) => Verdict::Unhealthy(why),
+            (verdict, None) => verdict,
+        }))
     }
 }
 
@@ -124,8 +122,6 @@ fn absent(name: &str, unit: &Unit) -> Verdict {
     let driver = |function: &Device| function.driver();
     match unit.backing.iter().find(|function| driver(function).is_none()) {
         Some(function) => Verdict::Unhealthy(format!("{name} is gone: function {} has no driver", function.name())),
-        None => Verdict::Unknown(format!(
-            "{name} is not seen: a pod may have it in its own network namespace"
-        )),
+        None => Verdict::Unknown(format!("{name} is not seen: a pod may have it in its own network namespace")),
     }
 }

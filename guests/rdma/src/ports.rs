@@ -130,12 +130,7 @@ mod tests {
             ("4: ACTIVE", "5: LinkUp", "Ethernet", None),
             ("1: DOWN", "3: Disabled", "Ethernet", Some("port 1 is DOWN (Disabled)")),
             ("1: DOWN", "2: Polling", "InfiniBand", Some("port 1 is DOWN (Polling)")),
-            (
-                "2: INIT",
-                "5: LinkUp",
-                "InfiniBand",
-                Some("port 1 is INIT (LinkUp): is there a subnet manager?"),
-            ),
+            ("2: INIT", "5: LinkUp", "InfiniBand", Some("port 1 is INIT (LinkUp): is there a subnet manager?")),
             (
                 "5: ACTIVE_DEFER",
                 "6: LinkErrorRecovery",
@@ -152,14 +147,8 @@ mod tests {
     #[test]
     fn a_port_that_cannot_be_read_is_unknown() {
         let up = port("1", "4: ACTIVE", "5: LinkUp", "InfiniBand");
-        let state = Port {
-            state: Err("EIO".to_owned()),
-            ..up.clone()
-        };
-        let phys = Port {
-            phys_state: Err("EBUSY".to_owned()),
-            ..up
-        };
+        let state = Port { state: Err("EIO".to_owned()), ..up.clone() };
+        let phys = Port { phys_state: Err("EBUSY".to_owned()), ..up };
         assert_eq!(problem(state.verdict()).unwrap(), "unknown: port 1: EIO");
         assert_eq!(problem(phys.verdict()).unwrap(), "unknown: port 1: EBUSY");
     }
@@ -168,11 +157,7 @@ mod tests {
     fn one_port_or_all_must_work() {
         let up = port("1", "4: ACTIVE", "5: LinkUp", "InfiniBand");
         let down = port("2", "1: DOWN", "3: Disabled", "InfiniBand");
-        let blind = Port {
-            number: "3".to_owned(),
-            state: Err("EIO".to_owned()),
-            ..up.clone()
-        };
+        let blind = Port { number: "3".to_owned(), state: Err("EIO".to_owned()), ..up.clone() };
         let of = |ports: &[&Port], all| problem(verdict(&ports.iter().copied().cloned().collect::<Vec<_>>(), all));
         let (is_down, is_unknown) = (Some("port 2 is DOWN (Disabled)"), Some("unknown: port 3: EIO"));
         for (ports, any, all) in [

@@ -36,9 +36,7 @@ impl Survey {
                 Ok(Some(unit)) => survey.units.push(unit),
                 Ok(None) => {}
                 Err(error) => {
-                    survey
-                        .notes
-                        .push(format!("{name} cannot be described now: {}", error.message));
+                    survey.notes.push(format!("{name} cannot be described now: {}", error.message));
                     survey.unread.push(made_of);
                 }
             }
@@ -84,9 +82,7 @@ impl Survey {
             (Ids::Pci, Some(pci)) => pci.clone(),
             _ => name.clone(),
         };
-        let netdevs = function
-            .as_ref()
-            .map(|function| function.entries("net").unwrap_or_default());
+        let netdevs = function.as_ref().map(|function| function.entries("net").unwrap_or_default());
         let mut properties = vec![("rdma", Some(name.clone())), ("pci", pci)];
         properties.extend([
             ("link-layer", layer),
@@ -130,12 +126,7 @@ fn together(units: Vec<Unit>) -> Vec<Unit> {
     if backing.is_empty() {
         return Vec::new();
     }
-    let unit = Unit {
-        id: "all".to_owned(),
-        backing,
-        nodes,
-        properties: Vec::new(),
-    };
+    let unit = Unit { id: "all".to_owned(), backing, nodes, properties: Vec::new() };
     vec![unit.with("rdma", names.join(" "))]
 }
 

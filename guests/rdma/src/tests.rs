@@ -14,10 +14,7 @@ fn ib() -> Rig {
 
 /// The entry for InfiniBand with another configuration.
 fn ib_with(config: &str) -> Rig {
-    let policy = POLICY.replace(
-        "config: {resource: rdma/ib}",
-        &format!("config: {{resource: rdma/ib, {config}}}"),
-    );
+    let policy = POLICY.replace("config: {resource: rdma/ib}", &format!("config: {{resource: rdma/ib, {config}}}"));
     assert_ne!(policy, POLICY);
     Rig::of::<Rdma>(&policy, "infiniband", NODE)
 }
@@ -27,11 +24,7 @@ fn at(second: u32) -> String {
 }
 
 fn down(rig: &mut Rig, device: &str, count: u32) {
-    rig.set(
-        &format!("infiniband/{device}"),
-        "ports/1/counters/link_downed",
-        &format!("{count}\n"),
-    );
+    rig.set(&format!("infiniband/{device}"), "ports/1/counters/link_downed", &format!("{count}\n"));
 }
 
 #[test]
@@ -107,10 +100,7 @@ fn virtual_functions_are_left_to_others() {
 fn a_link_layer_and_names_select() {
     let policy = POLICY.replace("class: \"0x0207\"", "class: [\"0x0200\", \"0x0207\"]");
     let select = |config: &str| {
-        let policy = policy.replace(
-            "config: {resource: rdma/ib}",
-            &format!("config: {{resource: rdma/ib, {config}}}"),
-        );
+        let policy = policy.replace("config: {resource: rdma/ib}", &format!("config: {{resource: rdma/ib, {config}}}"));
         let survey = Rig::of::<Rdma>(&policy, "infiniband", NODE).survey();
         survey.ids(IB).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
@@ -131,10 +121,7 @@ fn all_together_are_one_unit() {
     for n in 0..8 {
         rig.set(&format!("infiniband/mlx5_{n}"), "ports/1/state", "1: DOWN\n");
     }
-    assert_eq!(
-        rig.survey().unit("all").unhealthy.as_deref(),
-        Some("mlx5_0 port 1 is DOWN (LinkUp)")
-    );
+    assert_eq!(rig.survey().unit("all").unhealthy.as_deref(), Some("mlx5_0 port 1 is DOWN (LinkUp)"));
 }
 
 /// What counts as down is what is read, not what cannot be.
@@ -164,10 +151,7 @@ fn flaps_that_cannot_be_stored_do_not_count() {
         down(&mut rig, &format!("mlx5_{n}"), 1_000);
     }
     let survey = rig.survey();
-    assert!(
-        survey.has_said("what ports have counted could not be stored"),
-        "{survey}"
-    );
+    assert!(survey.has_said("what ports have counted could not be stored"), "{survey}");
     assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy), "{survey}");
     let mut rig = ib_with("flaps: 1000, flap-window: 86400");
     rig.survey();
@@ -243,12 +227,7 @@ fn flaps_are_not_looked_at_where_nobody_wants_to() {
 fn a_device_in_a_pod_s_namespace_stays_as_it_was() {
     let mut rig = ib();
     rig.allocate(IB, &["mlx5_4"]).unwrap();
-    for device in [
-        "infiniband/mlx5_4",
-        "infiniband_verbs/uverbs4",
-        "infiniband_mad/umad4",
-        "infiniband_mad/issm4",
-    ] {
+    for device in ["infiniband/mlx5_4", "infiniband_verbs/uverbs4", "infiniband_mad/umad4", "infiniband_mad/issm4"] {
         rig.unplug(device);
     }
     let survey = rig.survey();
@@ -262,10 +241,8 @@ fn a_device_in_a_pod_s_namespace_stays_as_it_was() {
 
 #[test]
 fn what_the_policy_does_not_give_is_said() {
-    let policy = POLICY.replace(
-        "nodes: [{subsystem: infiniband_verbs}]",
-        "nodes: [{subsystem: infiniband_mad, name: \"umad*\"}]",
-    );
+    let policy = POLICY
+        .replace("nodes: [{subsystem: infiniband_verbs}]", "nodes: [{subsystem: infiniband_mad, name: \"umad*\"}]");
     let survey = Rig::of::<Rdma>(&policy, "infiniband", NODE).survey();
     let why = survey.unit("mlx5_0").unhealthy.clone().unwrap();
     assert!(why.starts_with("no node of it is offered"), "{why}");

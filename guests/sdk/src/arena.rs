@@ -13,10 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 compile_error!("the arena serves one thread; build with `default-features = false` for an allocator that serves more");
 
 #[global_allocator]
-static ARENA: Arena = Arena {
-    next: AtomicUsize::new(0),
-    end: AtomicUsize::new(0),
-};
+static ARENA: Arena = Arena { next: AtomicUsize::new(0), end: AtomicUsize::new(0) };
 
 /// The unit that WebAssembly memory grows by.
 const PAGE: usize = 64 * 1024;
@@ -41,8 +38,7 @@ impl Arena {
     fn free(&self) -> (usize, usize) {
         if self.end.load(Relaxed) == 0 {
             self.next.store((&raw const __heap_base).expose_provenance(), Relaxed);
-            self.end
-                .store(std::arch::wasm32::memory_size::<0>().saturating_mul(PAGE), Relaxed);
+            self.end.store(std::arch::wasm32::memory_size::<0>().saturating_mul(PAGE), Relaxed);
         }
         (self.next.load(Relaxed), self.end.load(Relaxed))
     }
@@ -64,10 +60,7 @@ impl Arena {
     }
 }
 
-#[expect(
-    unsafe_code,
-    reason = "an allocator is unsafe by its trait; the argument stands above"
-)]
+#[expect(unsafe_code, reason = "an allocator is unsafe by its trait; the argument stands above")]
 // SAFETY: blocks are disjoint, because `next` only ever rises and every block lies below it and above what it was before;
 // they lie within the memory, because `reach` grew it to `stop` before they were handed out; nothing else grows the
 // memory or uses what lies above `__heap_base`. They are aligned by `place`. No method unwinds.

@@ -55,10 +55,8 @@ macro_rules! __exported {
         const CHOOSE: Option<$crate::native::Choose> = Some(<$component as $crate::Preference>::choose);
     };
     (lifecycle $component:ident) => {
-        const LIFECYCLE: Option<($crate::native::Work, $crate::native::Work)> = Some((
-            <$component as $crate::Lifecycle>::prepare,
-            <$component as $crate::Lifecycle>::release,
-        ));
+        const LIFECYCLE: Option<($crate::native::Work, $crate::native::Work)> =
+            Some((<$component as $crate::Lifecycle>::prepare, <$component as $crate::Lifecycle>::release));
     };
     ($other:ident $component:ident) => {};
 }

@@ -6,11 +6,7 @@ impl Error {
     /// An error of this kind without a code. `message` is for people, at most 1,024 bytes: name the object first, then
     /// what is wrong with it.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            code: String::new(),
-            message: message.into(),
-        }
+        Self { kind, code: String::new(), message: message.into() }
     }
 
     /// The same with a machine-readable code of at most 64 bytes, such as `vendor.firmware-too-old`.
@@ -63,10 +59,7 @@ pub trait Context<T> {
 
 impl<T> Context<T> for Result<T, Error> {
     fn context(self, what: impl FnOnce() -> String) -> Result<T, Error> {
-        self.map_err(|error| Error {
-            message: format!("{}: {}", what(), error.message),
-            ..error
-        })
+        self.map_err(|error| Error { message: format!("{}: {}", what(), error.message), ..error })
     }
 }
 
@@ -109,13 +102,7 @@ mod tests {
     fn only_absence_is_none() {
         assert_eq!(failed(ErrorKind::NotFound).if_present().unwrap(), None);
         assert_eq!(failed(ErrorKind::Gone).if_present().unwrap(), None);
-        for kind in [
-            ErrorKind::Io,
-            ErrorKind::Denied,
-            ErrorKind::Busy,
-            ErrorKind::Limit,
-            ErrorKind::Other,
-        ] {
+        for kind in [ErrorKind::Io, ErrorKind::Denied, ErrorKind::Busy, ErrorKind::Limit, ErrorKind::Other] {
             assert!(failed(kind).if_present().is_err(), "{kind:?}");
         }
         assert_eq!(Ok::<_, Error>(3).if_present().unwrap(), Some(3));

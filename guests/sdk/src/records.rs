@@ -8,22 +8,14 @@ const PROPERTY_BYTES: usize = 4_096;
 impl Property {
     /// One named value; the name is at most 128 bytes, the value at most 4,096.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-        }
+        Self { name: name.into(), value: value.into() }
     }
 }
 
 impl Unit {
     /// A unit of this id, made of one device and handing out these nodes.
     pub fn of(id: impl Into<String>, device: Device, nodes: Vec<Node>) -> Self {
-        Self {
-            id: id.into(),
-            backing: vec![device],
-            nodes,
-            properties: Vec::new(),
-        }
+        Self { id: id.into(), backing: vec![device], nodes, properties: Vec::new() }
     }
 
     /// The same with one more property.
@@ -36,22 +28,14 @@ impl Unit {
     /// The value of one of its properties.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&str> {
-        self.properties
-            .iter()
-            .find(|p| p.name == name)
-            .map(|p| p.value.as_str())
+        self.properties.iter().find(|p| p.name == name).map(|p| p.value.as_str())
     }
 }
 
 impl Pool {
     /// A resource and its units, without shared nodes.
     pub fn new(resource: impl Into<String>, units: Vec<Unit>) -> Self {
-        Self {
-            resource: resource.into(),
-            units,
-            shared_nodes: Vec::new(),
-            properties: Vec::new(),
-        }
+        Self { resource: resource.into(), units, shared_nodes: Vec::new(), properties: Vec::new() }
     }
 
     /// The same, with the kernel names of devices that are there and cannot be described now (`devgate.unread`). No more of them
@@ -80,13 +64,7 @@ impl Edits {
     /// Nothing besides the nodes of the units, which the host hands out by itself.
     #[must_use]
     pub const fn none() -> Self {
-        Self {
-            env: Vec::new(),
-            mounts: Vec::new(),
-            annotations: Vec::new(),
-            cdi: Vec::new(),
-            properties: Vec::new(),
-        }
+        Self { env: Vec::new(), mounts: Vec::new(), annotations: Vec::new(), cdi: Vec::new(), properties: Vec::new() }
     }
 
     /// The same with one more environment variable.
@@ -109,12 +87,7 @@ mod tests {
 
     #[test]
     fn a_unit_knows_its_properties() {
-        let unit = Unit {
-            id: "a".to_owned(),
-            backing: vec![],
-            nodes: vec![],
-            properties: vec![],
-        };
+        let unit = Unit { id: "a".to_owned(), backing: vec![], nodes: vec![], properties: vec![] };
         let unit = unit.with("uuid", "GPU-1").with("model", "x");
         assert_eq!((unit.property("uuid"), unit.property("serial")), (Some("GPU-1"), None));
     }
@@ -126,10 +99,7 @@ mod tests {
             properties.first().map(|p| (p.name.clone(), p.value.clone()))
         };
         assert_eq!(value(&[]), None);
-        assert_eq!(
-            value(&["a", "b"]),
-            Some(("devgate.unread".to_owned(), "a b".to_owned()))
-        );
+        assert_eq!(value(&["a", "b"]), Some(("devgate.unread".to_owned(), "a b".to_owned())));
         let length = value(&["0000:00:00.0"; 1_000]).map_or(0, |(_, value)| value.len());
         assert!((PROPERTY_BYTES - 13..=PROPERTY_BYTES).contains(&length), "{length}");
     }

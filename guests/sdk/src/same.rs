@@ -57,39 +57,19 @@ const fn kinds(kind: ErrorKind, node: NodeKind) {
 
 /// All fields.
 fn records(pool: Pool, edits: Edits, batch: Batch, verdict: Verdict, error: Error) {
-    let Pool {
-        resource: _,
-        units,
-        shared_nodes,
-        properties,
-    } = pool;
+    let Pool { resource: _, units, shared_nodes, properties } = pool;
     let _: (Vec<Unit>, Vec<Node>, Vec<Property>) = (units, shared_nodes, properties);
     let unit = |unit: Unit| {
-        let Unit {
-            id: _,
-            backing,
-            nodes,
-            properties,
-        } = unit;
+        let Unit { id: _, backing, nodes, properties } = unit;
         let _: (Vec<Device>, Vec<Node>, Vec<Property>) = (backing, nodes, properties);
     };
     let _: fn(Unit) = unit;
-    let Edits {
-        env,
-        mounts,
-        annotations,
-        cdi,
-        properties,
-    } = edits;
+    let Edits { env, mounts, annotations, cdi, properties } = edits;
     let _: (Vec<MountSource>, Vec<String>) = (mounts, cdi);
     let _: [Vec<Property>; 3] = [env, annotations, properties];
     let Batch { events, cursor, gap } = batch.clone();
     let _: (Vec<Event>, String, bool) = (events, cursor, gap);
-    let event = |Event {
-                     pattern,
-                     captures,
-                     time,
-                 }: Event| (pattern, captures, time);
+    let event = |Event { pattern, captures, time }: Event| (pattern, captures, time);
     let _: fn(Event) -> (u32, Vec<String>, u64) = event;
     let property = |Property { name, value }: Property| (name, value);
     let _: fn(Property) -> (String, String) = property;

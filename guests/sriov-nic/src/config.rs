@@ -73,9 +73,7 @@ fn pool(mut fields: Fields, before: &[Pool]) -> Result<Pool, Error> {
         rdma: fields.switch("rdma")?.unwrap_or(false),
         vhost_net: fields.switch("vhost-net")?.unwrap_or(false),
         info: fields.switch("info")?.unwrap_or(false),
-        link: fields
-            .choice("link", &[("watch", true), ("ignore", false)])?
-            .unwrap_or(true),
+        link: fields.choice("link", &[("watch", true), ("ignore", false)])?.unwrap_or(true),
     };
     fields.end()?;
     Ok(pool)
@@ -110,8 +108,7 @@ fn id(field: &Field) -> Result<String, Error> {
     let text = field.text()?;
     let digits = text.strip_prefix("0x").unwrap_or(text).to_ascii_lowercase();
     let fine = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    fine.then_some(digits)
-        .ok_or_else(|| field.refused("must be four hexadecimal digits in quotes, as in \"15b3\""))
+    fine.then_some(digits).ok_or_else(|| field.refused("must be four hexadecimal digits in quotes, as in \"15b3\""))
 }
 
 #[cfg(test)]
@@ -142,38 +139,23 @@ mod tests {
             devices: vec!["101e".to_owned()],
             drivers: vec!["mlx5_core".to_owned()],
             pci_addresses: vec!["0000:1c:00.1".to_owned()],
-            pf_names: vec![
-                PfNames::parse("p0#1-5,7").unwrap(),
-                PfNames::parse("0000:1c:00.0").unwrap(),
-            ],
+            pf_names: vec![PfNames::parse("p0#1-5,7").unwrap(), PfNames::parse("0000:1c:00.0").unwrap()],
             link_types: vec![LinkType::Ethernet, LinkType::InfiniBand],
         };
         assert_eq!(all.select, [selector]);
-        assert_eq!(
-            config.pool("v.com/c").unwrap_err().message,
-            "config: no pool is v.com/c"
-        );
+        assert_eq!(config.pool("v.com/c").unwrap_err().message, "config: no pool is v.com/c");
     }
 
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         let select = |inner: &str| format!(r#"{{"pools": [{{"resource": "v.com/a", "select": [{inner}]}}]}}"#);
         for (json, message) in [
-            (
-                "null".to_owned(),
-                "config: empty; write `pools:` with a list of resources",
-            ),
+            ("null".to_owned(), "config: empty; write `pools:` with a list of resources"),
             ("[]".to_owned(), "config: must be a mapping, is a list"),
-            (
-                "{}".to_owned(),
-                "config: empty; write `pools:` with a list of resources",
-            ),
+            ("{}".to_owned(), "config: empty; write `pools:` with a list of resources"),
             (r#"{"pool": 1}"#.to_owned(), "config: `pools` is missing"),
             (r#"{"pools": []}"#.to_owned(), "config pools: must not be empty"),
-            (
-                r#"{"pools": [{}]}"#.to_owned(),
-                "config pools[0]: `resource` is missing",
-            ),
+            (r#"{"pools": [{}]}"#.to_owned(), "config pools[0]: `resource` is missing"),
             (
                 r#"{"pools": [{"resource": "v.com/a"}, {"resource": "v.com/a"}]}"#.to_owned(),
                 "config pools[1].resource: v.com/a is there already; one pool may have several entries in `select`",
@@ -202,10 +184,7 @@ mod tests {
                 select(r#"{"vendors": [5555]}"#),
                 "config pools[0].select[0].vendors[0]: must be text in quotes, is a number",
             ),
-            (
-                select(r#"{"link-types": "eth"}"#),
-                "config pools[0].select[0].link-types: must be ether or infiniband",
-            ),
+            (select(r#"{"link-types": "eth"}"#), "config pools[0].select[0].link-types: must be ether or infiniband"),
             (
                 select(r#"{"pf-names": ["p0#5-1"]}"#),
                 "config pools[0].select[0].pf-names[0]: `5-1` must be a number or a range of them, such as 1-5",

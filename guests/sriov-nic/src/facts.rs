@@ -40,12 +40,7 @@ pub(crate) struct Pf {
 impl Pf {
     pub(crate) fn of(device: Option<&Device>) -> Self {
         let Some(device) = device else {
-            return Self {
-                is_granted: false,
-                names: Vec::new(),
-                link_type: None,
-                indices: HashMap::new(),
-            };
+            return Self { is_granted: false, names: Vec::new(), link_type: None, indices: HashMap::new() };
         };
         let names = uplinks(device).unwrap_or_default();
         let mut indices = HashMap::new();
@@ -55,12 +50,7 @@ impl Pf {
                 indices.insert(address, index);
             }
         }
-        Self {
-            is_granted: true,
-            link_type: link_type(device, &names),
-            names,
-            indices,
-        }
+        Self { is_granted: true, link_type: link_type(device, &names), names, indices }
     }
 }
 
@@ -123,8 +113,5 @@ pub(crate) fn is_vfio(driver: &str) -> bool {
 
 fn link_type(function: &Device, names: &[String]) -> Option<LinkType> {
     let number = |name: &String| function.attribute(&format!("net/{name}/type")).ok();
-    names
-        .iter()
-        .filter_map(number)
-        .find_map(|number| LinkType::from_number(&number))
+    names.iter().filter_map(number).find_map(|number| LinkType::from_number(&number))
 }

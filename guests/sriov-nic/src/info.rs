@@ -43,11 +43,7 @@ impl Described {
 /// The variable's name: beside the one that the policy fills with addresses.
 pub(crate) fn variable(resource: &str) -> String {
     let name = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_uppercase()
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
     };
     let resource: String = resource.chars().map(name).collect();
     format!("PCIDEVICE_{resource}_INFO")
@@ -65,9 +61,7 @@ pub(crate) fn json(pool: &Pool, functions: &[Described]) -> Option<String> {
 
 fn one(pool: &Pool, function: &Described) -> Map<String, Value> {
     let object = |pairs: Vec<(&str, String)>| {
-        let pairs = pairs
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), Value::String(value)));
+        let pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value)));
         Value::Object(pairs.collect())
     };
     let mut info = Map::new();
@@ -89,10 +83,7 @@ fn one(pool: &Pool, function: &Described) -> Map<String, Value> {
         info.insert("rdma".to_owned(), object(rdma));
     }
     if pool.vhost_net {
-        let vhost = vec![
-            ("net-mount", "/dev/vhost-net".to_owned()),
-            ("tun-mount", "/dev/net/tun".to_owned()),
-        ];
+        let vhost = vec![("net-mount", "/dev/vhost-net".to_owned()), ("tun-mount", "/dev/net/tun".to_owned())];
         info.insert("vhost".to_owned(), object(vhost));
     }
     info
@@ -103,14 +94,7 @@ mod tests {
     use super::*;
 
     fn pool(rdma: bool, vhost_net: bool) -> Pool {
-        Pool {
-            resource: "v.com/a-b".to_owned(),
-            select: vec![],
-            rdma,
-            vhost_net,
-            info: true,
-            link: true,
-        }
+        Pool { resource: "v.com/a-b".to_owned(), select: vec![], rdma, vhost_net, info: true, link: true }
     }
 
     #[test]
@@ -139,12 +123,7 @@ mod tests {
 
     #[test]
     fn a_description_that_is_too_long_is_left_out() {
-        let many = |n: usize| {
-            (0..n).map(|i| Described {
-                pci: format!("0000:1c:00.{i}"),
-                ..Described::default()
-            })
-        };
+        let many = |n: usize| (0..n).map(|i| Described { pci: format!("0000:1c:00.{i}"), ..Described::default() });
         assert!(json(&pool(false, false), &many(60).collect::<Vec<_>>()).is_some());
         assert!(json(&pool(false, false), &many(100).collect::<Vec<_>>()).is_none());
     }

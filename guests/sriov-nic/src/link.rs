@@ -51,10 +51,7 @@ fn look(pf: &Device) -> Verdict {
         Err(error) => return Verdict::Unknown(error.message),
     };
     let kind = |name: &String| pf.attribute(&format!("net/{name}/type")).ok();
-    let kind = names
-        .iter()
-        .filter_map(kind)
-        .find_map(|number| LinkType::from_number(&number));
+    let kind = names.iter().filter_map(kind).find_map(|number| LinkType::from_number(&number));
     if kind == Some(LinkType::InfiniBand) {
         // IP over InfiniBand may be down while the port is not.
         return match ports(pf) {
@@ -172,19 +169,11 @@ mod tests {
             (Some(Ok("up")), None, None),
             (Some(Ok("unknown")), Some("1"), None),
             (Some(Ok("unknown")), None, None),
-            (
-                Some(Ok("unknown")),
-                Some("0"),
-                Some("interface p0 is unknown, no carrier"),
-            ),
+            (Some(Ok("unknown")), Some("0"), Some("interface p0 is unknown, no carrier")),
             (Some(Ok("down")), Some("0"), Some("interface p0 is down, no carrier")),
             (Some(Ok("down")), None, Some("interface p0 is administratively down")),
             (Some(Ok("dormant")), Some("1"), Some("interface p0 is dormant")),
-            (
-                Some(Ok("lowerlayerdown")),
-                Some("1"),
-                Some("interface p0 is lowerlayerdown"),
-            ),
+            (Some(Ok("lowerlayerdown")), Some("1"), Some("interface p0 is lowerlayerdown")),
             (Some(Err("EIO")), Some("1"), Some("unknown: interface p0: EIO")),
             (Some(Err("EIO")), Some("0"), Some("unknown: interface p0: EIO")),
             // It has gone into another namespace.

@@ -62,10 +62,7 @@ impl PfNames {
         if name.is_empty() {
             return Err("must begin with an interface's name or a PCI address".to_owned());
         }
-        Ok(Self {
-            name: name.to_owned(),
-            ranges,
-        })
+        Ok(Self { name: name.to_owned(), ranges })
     }
 
     fn means(&self, facts: &Facts) -> Answer {
@@ -73,19 +70,11 @@ impl PfNames {
         // The address is always known; an interface may be elsewhere.
         if !named {
             let is_address = self.name.contains(':');
-            return if facts.pf_names.is_empty() && !is_address {
-                Answer::Open
-            } else {
-                Answer::No
-            };
+            return if facts.pf_names.is_empty() && !is_address { Answer::Open } else { Answer::No };
         }
         match facts.index {
             _ if self.ranges.is_empty() => Answer::Yes,
-            Some(index) => self
-                .ranges
-                .iter()
-                .any(|(first, last)| (*first..=*last).contains(&index))
-                .into(),
+            Some(index) => self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&index)).into(),
             None => Answer::Open,
         }
     }
@@ -261,11 +250,7 @@ mod tests {
             ("p", ""),
             ("p00", ""),
         ] {
-            assert_eq!(
-                selected(&format!(r#"{{"pf-names": ["{name}"]}}"#), &facts()),
-                expected,
-                "{name}"
-            );
+            assert_eq!(selected(&format!(r#"{{"pf-names": ["{name}"]}}"#), &facts()), expected, "{name}");
         }
         for wrong in ["", "#1", "p0#", "p0#a", "p0#1-", "p0#-1", "p0#3-2", "p0#4294967296"] {
             assert!(PfNames::parse(wrong).is_err(), "{wrong}");
@@ -278,10 +263,7 @@ mod tests {
         let rest = r#"{"resource": "v.com/rest"}"#;
         let both = [rdma, rest].join(",");
         assert_eq!(placed(&both, &facts()), "rdma");
-        let without = Facts {
-            rdma: Some(false),
-            ..facts()
-        };
+        let without = Facts { rdma: Some(false), ..facts() };
         assert_eq!(placed(&both, &without), "rest");
         assert_eq!(placed(&[rest, rdma].join(","), &facts()), "rest");
     }
@@ -289,26 +271,15 @@ mod tests {
     /// What a pod has must not fall into a later pool because its interface is not seen.
     #[test]
     fn what_cannot_be_told_is_left_open() {
-        let moved = Facts {
-            rdma: None,
-            link_type: None,
-            ..facts()
-        };
+        let moved = Facts { rdma: None, link_type: None, ..facts() };
         let rest = r#"{"resource": "v.com/rest"}"#;
-        assert_eq!(
-            placed(&format!(r#"{{"resource": "v.com/r", "rdma": true}},{rest}"#), &moved),
-            "r?"
-        );
+        assert_eq!(placed(&format!(r#"{{"resource": "v.com/r", "rdma": true}},{rest}"#), &moved), "r?");
         let ether = r#"{"resource": "v.com/e", "select": [{"link-types": ["ether"]}]}"#;
         assert_eq!(placed(&format!("{ether},{rest}"), &moved), "e?");
         // What is told decides all the same.
         let other = r#"{"resource": "v.com/o", "rdma": true, "select": [{"vendors": ["8086"]}]}"#;
         assert_eq!(placed(&format!("{other},{rest}"), &moved), "rest");
-        let no_names = Facts {
-            pf_names: vec![],
-            index: None,
-            ..facts()
-        };
+        let no_names = Facts { pf_names: vec![], index: None, ..facts() };
         assert_eq!(selected(r#"{"pf-names": ["p0"]}"#, &no_names), "x?");
         assert_eq!(selected(r#"{"pf-names": ["0000:1c:00.0"]}"#, &no_names), "x");
         assert_eq!(selected(r#"{"pf-names": ["0000:1c:00.0#1"]}"#, &no_names), "x?");

@@ -33,11 +33,7 @@ impl Survey {
     /// When the PCI functions cannot be listed at all.
     pub(crate) fn of(config: &Config) -> Result<Self, Error> {
         let mut survey = Self {
-            pools: config
-                .pools
-                .iter()
-                .map(|pool| Pool::new(&pool.resource, Vec::new()))
-                .collect(),
+            pools: config.pools.iter().map(|pool| Pool::new(&pool.resource, Vec::new())).collect(),
             unread: Vec::new(),
             notes: Vec::new(),
         };
@@ -52,9 +48,7 @@ impl Survey {
                     continue;
                 }
             };
-            let pf = physical
-                .entry(address.clone())
-                .or_insert_with(|| Pf::of(physical_function(&function).as_ref()));
+            let pf = physical.entry(address.clone()).or_insert_with(|| Pf::of(physical_function(&function).as_ref()));
             let facts = Facts::of(&function, address, pf);
             survey.add(config, function, facts);
         }
@@ -73,8 +67,7 @@ impl Survey {
 
     /// Leaves a function as it was.
     fn open(&mut self, name: &str, why: &str) {
-        self.notes
-            .push(format!("function {name} cannot be described now: {why}"));
+        self.notes.push(format!("function {name} cannot be described now: {why}"));
         self.unread.push(name.to_owned());
     }
 
@@ -97,8 +90,7 @@ impl Survey {
         match in_use(&function) {
             Ok(None) => {}
             Ok(Some(how)) => {
-                self.notes
-                    .push(format!("function {name} is not offered: the node uses {how}"));
+                self.notes.push(format!("function {name} is not offered: the node uses {how}"));
                 return;
             }
             Err(error) => return self.open(&name, &error.message),
@@ -139,8 +131,7 @@ fn physical_function(function: &Device) -> Option<Device> {
 }
 
 fn is_rdma(node: &Node) -> bool {
-    node.owner()
-        .is_some_and(|(_, subsystem)| subsystem.starts_with("infiniband"))
+    node.owner().is_some_and(|(_, subsystem)| subsystem.starts_with("infiniband"))
 }
 
 /// Adds the nodes that all units of a pool share. One that is not there, or that the policy does not list, is left out and said.
@@ -149,10 +140,7 @@ fn share(pool: &mut Pool, wanted: &config::Pool, notes: &mut Vec<String>) {
         let mut nodes = pool.units.iter().flat_map(|unit| &unit.nodes);
         nodes.any(|node| node.owner().is_some_and(|(_, of)| of == subsystem))
     };
-    let on_vfio = pool
-        .units
-        .iter()
-        .any(|unit| unit.property("driver").is_some_and(is_vfio));
+    let on_vfio = pool.units.iter().any(|unit| unit.property("driver").is_some_and(is_vfio));
     let groups = has("vfio") || (on_vfio && !has(VFIO_OWN));
     let mut paths: Vec<&str> = Vec::new();
     paths.extend(groups.then_some(VFIO));

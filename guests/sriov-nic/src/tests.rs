@@ -30,10 +30,7 @@ fn functions_are_sorted_into_pools() {
     let survey = rig.survey();
     assert_eq!(survey.ids(VFIO), ["0000:3b:00.4", "0000:3b:00.5", "0000:86:01.2"]);
     assert_eq!(survey.ids(RDMA), ["0000:3b:00.2", "0000:3b:00.3"]);
-    assert_eq!(
-        survey.ids(PLAIN),
-        ["0000:3b:01.2", "0000:3b:01.3", "0000:86:01.0", "0000:86:01.1"]
-    );
+    assert_eq!(survey.ids(PLAIN), ["0000:3b:01.2", "0000:3b:01.3", "0000:86:01.0", "0000:86:01.1"]);
     assert_eq!(
         survey.unit("0000:3b:00.3").to_string(),
         "  0000:3b:00.3
@@ -53,18 +50,9 @@ fn functions_are_sorted_into_pools() {
     vf=1
 "
     );
-    let nodes = [
-        "/dev/vfio/105 rw",
-        "/dev/net/tun rw",
-        "/dev/vfio/vfio rw",
-        "/dev/vhost-net rw",
-    ];
+    let nodes = ["/dev/vfio/105 rw", "/dev/net/tun rw", "/dev/vfio/vfio rw", "/dev/vhost-net rw"];
     assert_eq!(survey.unit("0000:3b:00.5").nodes, nodes);
-    assert_eq!(
-        survey.unit("0000:3b:01.2").nodes,
-        [""; 0],
-        "RDMA nodes come with the pool that asks for them"
-    );
+    assert_eq!(survey.unit("0000:3b:01.2").nodes, [""; 0], "RDMA nodes come with the pool that asks for them");
     assert_eq!(survey.unit("0000:86:01.2").numa_nodes, [1].into());
     assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy));
     assert!(
@@ -77,13 +65,7 @@ fn a_container_gets_nodes_and_addresses() {
     let mut rig = rig();
     let reply = rig.allocate(VFIO, &["0000:3b:00.4", "0000:3b:00.5"]).unwrap();
     let paths: Vec<_> = reply.nodes.iter().map(|node| node.container_path.as_str()).collect();
-    let expected = [
-        "/dev/net/tun",
-        "/dev/vfio/104",
-        "/dev/vfio/105",
-        "/dev/vfio/vfio",
-        "/dev/vhost-net",
-    ];
+    let expected = ["/dev/net/tun", "/dev/vfio/104", "/dev/vfio/105", "/dev/vfio/vfio", "/dev/vhost-net"];
     assert_eq!(paths, expected);
     let env: Vec<_> = reply.env.iter().collect();
     let name = "PCIDEVICE_EXAMPLE_COM_VF_VFIO".to_owned();
@@ -104,14 +86,8 @@ fn the_description_is_written_where_the_policy_lets_it() {
         r#"{"0000:3b:00.2":{"generic":{"deviceID":"0000:3b:00.2"},"rdma":{"rdma_cm":"/dev/infiniband/rdma_cm","rdma_dev":"mlx5_2","umad":"/dev/infiniband/umad2","uverbs":"/dev/infiniband/uverbs2"}}}"#
     );
     let policy = with("rdma: true,", "rdma: true, info: true,");
-    let refused = rig_with(&policy)
-        .allocate(RDMA, &["0000:3b:00.2"])
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.contains("PCIDEVICE_EXAMPLE_COM_VF_RDMA_INFO is not granted"),
-        "{refused}"
-    );
+    let refused = rig_with(&policy).allocate(RDMA, &["0000:3b:00.2"]).unwrap_err().to_string();
+    assert!(refused.contains("PCIDEVICE_EXAMPLE_COM_VF_RDMA_INFO is not granted"), "{refused}");
 }
 
 #[test]
@@ -130,10 +106,7 @@ fn the_link_of_the_physical_function_decides_about_health() {
     rig.set(pf, "carrier", "1\n");
     assert!(rig.survey().units.iter().all(devgate_testing::Unit::is_healthy));
 
-    let mut rig = rig_with(&with(
-        "{resource: example.com/vf}",
-        "{resource: example.com/vf, link: ignore}",
-    ));
+    let mut rig = rig_with(&with("{resource: example.com/vf}", "{resource: example.com/vf, link: ignore}"));
     rig.set("net/ens2f0", "operstate", "down\n");
     let survey = rig.survey();
     assert!(survey.unit("0000:86:01.0").is_healthy(), "ignored");
@@ -158,10 +131,7 @@ fn on_infiniband_the_port_decides() {
 fn a_link_that_cannot_be_read_leaves_its_functions_as_they_were() {
     let unknown = |rig: &mut Rig, id: &str| {
         let unit = rig.survey().unit(id).clone();
-        assert!(
-            matches!(unit.verdict, Some(devgate_testing::Verdict::Unknown(_))) && !unit.is_healthy(),
-            "{unit}"
-        );
+        assert!(matches!(unit.verdict, Some(devgate_testing::Verdict::Unknown(_))) && !unit.is_healthy(), "{unit}");
     };
     let mut rig = rig();
     rig.set("net/enp59s0f0np0", "operstate", "down\n");
@@ -182,11 +152,8 @@ fn a_link_that_cannot_be_read_leaves_its_functions_as_they_were() {
 /// A bond, bridge or VLAN of the node is above the interface.
 #[test]
 fn a_function_that_carries_the_node_s_traffic_is_not_offered() {
-    for (link, above) in [
-        ("upper_bond0", "bond0"),
-        ("master", "another interface"),
-        ("upper_ens2f0v0.7", "ens2f0v0.7"),
-    ] {
+    for (link, above) in [("upper_bond0", "bond0"), ("master", "another interface"), ("upper_ens2f0v0.7", "ens2f0v0.7")]
+    {
         let mut rig = rig();
         rig.change(Change::SetLink {
             location: "pci0000:85/0000:85:02.0/0000:86:01.0/net/ens2f0v0".to_owned(),
@@ -194,11 +161,7 @@ fn a_function_that_carries_the_node_s_traffic_is_not_offered() {
             target: "../../../../../virtual/net/bond0".to_owned(),
         });
         let survey = rig.survey();
-        assert_eq!(
-            survey.ids(PLAIN),
-            ["0000:3b:01.2", "0000:3b:01.3", "0000:86:01.1"],
-            "{link}"
-        );
+        assert_eq!(survey.ids(PLAIN), ["0000:3b:01.2", "0000:3b:01.3", "0000:86:01.1"], "{link}");
         let why = format!("function 0000:86:01.0 is not offered: the node uses its interface ens2f0v0 in {above}");
         assert!(survey.has_said(&why), "{survey}");
         rig.remove("net/ens2f0v0", link);
@@ -209,10 +172,7 @@ fn a_function_that_carries_the_node_s_traffic_is_not_offered() {
 /// The host refuses an answer with a longer property as a whole.
 #[test]
 fn functions_without_a_driver_are_not_too_many_to_say() {
-    let mut rig = rig_with(&with(
-        "device: \"0x1889\", driver: iavf, use",
-        "device: \"0x1889\", use",
-    ));
+    let mut rig = rig_with(&with("device: \"0x1889\", driver: iavf, use", "device: \"0x1889\", use"));
     let function = |n: u32| {
         format!(
             "P: /devices/pci0000:85/0000:85:02.0/0000:a0:{:02x}.{}\nE: SUBSYSTEM=pci\nA: vendor=0x8086\\n\nA: device=0x1889\\n\nL: physfn=../0000:86:00.0\n\n",
@@ -220,9 +180,7 @@ fn functions_without_a_driver_are_not_too_many_to_say() {
             n % 8
         )
     };
-    let functions: String = (0..255)
-        .flat_map(|n| [function(n), function(n).replace("0000:a0:", "0000:a1:")])
-        .collect();
+    let functions: String = (0..255).flat_map(|n| [function(n), function(n).replace("0000:a0:", "0000:a1:")]).collect();
     rig.plug(&functions);
     let survey = rig.survey();
     assert_eq!(survey.ids(PLAIN).len(), 4);
@@ -239,10 +197,7 @@ fn a_representor_that_is_down_is_no_link() {
     ));
     let survey = rig.survey();
     let function = survey.unit("0000:3b:00.2");
-    assert_eq!(
-        (function.is_healthy(), function.property("pf-name")),
-        (true, Some("enp59s0f0np0"))
-    );
+    assert_eq!((function.is_healthy(), function.property("pf-name")), (true, Some("enp59s0f0np0")));
     rig.set("net/enp59s0f0np0", "operstate", "down\n");
     assert!(!rig.survey().unit("0000:3b:00.2").is_healthy());
 }
@@ -270,12 +225,7 @@ fn a_function_that_a_pod_has_with_all_stays_as_it_was() {
     let mut rig = rig();
     let before = rig.survey().unit("0000:3b:00.2").clone();
     rig.allocate(RDMA, &["0000:3b:00.2"]).unwrap();
-    for device in [
-        "net/enp59s0f0v0",
-        "infiniband/mlx5_2",
-        "infiniband_verbs/uverbs2",
-        "infiniband_mad/umad2",
-    ] {
+    for device in ["net/enp59s0f0v0", "infiniband/mlx5_2", "infiniband_verbs/uverbs2", "infiniband_mad/umad2"] {
         rig.unplug(device);
     }
     let survey = rig.survey();
@@ -297,10 +247,7 @@ fn a_function_that_gets_another_driver_is_another_thing() {
         path: "driver".to_owned(),
     });
     let survey = rig.survey();
-    assert_eq!(
-        survey.unit("0000:86:01.0").unhealthy.as_deref(),
-        Some("it has no driver now")
-    );
+    assert_eq!(survey.unit("0000:86:01.0").unhealthy.as_deref(), Some("it has no driver now"));
     rig.unplug("pci/0000:86:01.1");
     let left = ["0000:3b:01.2", "0000:3b:01.3", "0000:86:01.0"];
     assert_eq!(rig.survey().ids(PLAIN), left, "gone, as no pod has it");
@@ -326,18 +273,12 @@ fn what_the_policy_does_not_give_is_said() {
 
 #[test]
 fn without_the_physical_functions_nothing_is_known_of_links() {
-    let policy = with(
-        "      - {subsystem: pci, class: [\"0x0200\", \"0x0207\"], attributes: {sriov_numvfs: \"*\"}}\n",
-        "",
-    );
+    let policy =
+        with("      - {subsystem: pci, class: [\"0x0200\", \"0x0207\"], attributes: {sriov_numvfs: \"*\"}}\n", "");
     let mut rig = rig_with(&policy.replace("pf-names: [enp59s0f0np0]", "pf-names: [\"0000:3b:00.0\"]"));
     rig.set("net/enp59s0f0np0", "operstate", "down\n");
     let survey = rig.survey();
-    assert_eq!(
-        survey.ids(RDMA),
-        ["0000:3b:00.2", "0000:3b:00.3"],
-        "named by its address"
-    );
+    assert_eq!(survey.ids(RDMA), ["0000:3b:00.2", "0000:3b:00.3"], "named by its address");
     assert!(survey.unit("0000:3b:00.2").is_healthy());
     assert_eq!(survey.unit("0000:3b:00.2").property("vf"), None);
     assert!(survey.has_said("physical function 0000:3b:00.0 is not granted: nothing is known of its link"));

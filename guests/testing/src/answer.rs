@@ -26,17 +26,9 @@ pub(crate) type Checked<T> = Result<T, GuestFault>;
 pub(crate) fn lend(units: &[Unit]) -> Vec<sdk::Unit> {
     let unit = |unit: &Unit| sdk::Unit {
         id: unit.id.clone(),
-        backing: unit
-            .backing
-            .iter()
-            .map(|device| sdk::Device::of_number(device.0))
-            .collect(),
+        backing: unit.backing.iter().map(|device| sdk::Device::of_number(device.0)).collect(),
         nodes: unit.nodes.iter().map(|node| sdk::Node::of_number(node.0)).collect(),
-        properties: unit
-            .properties
-            .iter()
-            .map(|p| sdk::Property::new(&p.name, &p.value))
-            .collect(),
+        properties: unit.properties.iter().map(|p| sdk::Property::new(&p.name, &p.value)).collect(),
     };
     units.iter().map(unit).collect()
 }
@@ -52,11 +44,7 @@ fn pool(pool: sdk::Pool) -> Checked<Pool> {
         resource: text("a pool's resource", pool.resource, STRING)?,
         units: pool.units.into_iter().map(unit).collect::<Checked<_>>()?,
         shared_nodes: nodes("a pool's shared nodes", &pool.shared_nodes)?,
-        properties: properties(
-            "a pool's properties",
-            pool.properties.into_iter().map(shorter).collect(),
-            LIST,
-        )?,
+        properties: properties("a pool's properties", pool.properties.into_iter().map(shorter).collect(), LIST)?,
     })
 }
 
@@ -74,11 +62,7 @@ fn unit(unit: sdk::Unit) -> Checked<Unit> {
     length("a unit's backing", unit.backing.len(), LIST)?;
     Ok(Unit {
         id: text("a unit's id", unit.id, STRING)?,
-        backing: unit
-            .backing
-            .iter()
-            .map(|device| DeviceHandle(device.number_of()))
-            .collect(),
+        backing: unit.backing.iter().map(|device| DeviceHandle(device.number_of())).collect(),
         nodes: nodes("a unit's nodes", &unit.nodes)?,
         properties: properties("a unit's properties", unit.properties, UNIT_PROPERTIES)?,
     })
@@ -91,10 +75,7 @@ fn nodes(what: &str, nodes: &[sdk::Node]) -> Checked<Vec<NodeHandle>> {
 
 pub(crate) fn verdicts(verdicts: Vec<sdk::Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
     if verdicts.len() != asked {
-        return Err(GuestFault::contract(&format!(
-            "{} verdicts for {asked} units",
-            verdicts.len()
-        )));
+        return Err(GuestFault::contract(&format!("{} verdicts for {asked} units", verdicts.len())));
     }
     let verdict = |verdict| match verdict {
         sdk::Verdict::Healthy => Verdict::Healthy,
@@ -110,11 +91,7 @@ pub(crate) fn edits(edits: sdk::Edits) -> Checked<Edits> {
     let cdi = edits.cdi.into_iter().map(|name| text("a CDI name", name, STRING));
     Ok(Edits {
         env: properties("edits.env", edits.env, LIST)?,
-        mounts: edits
-            .mounts
-            .iter()
-            .map(|mount| MountHandle(mount.number_of()))
-            .collect(),
+        mounts: edits.mounts.iter().map(|mount| MountHandle(mount.number_of())).collect(),
         annotations: properties("edits.annotations", edits.annotations, LIST)?,
         cdi: cdi.collect::<Checked<_>>()?,
         properties: properties("edits.properties", edits.properties, LIST)?,
@@ -162,10 +139,7 @@ fn properties(what: &str, properties: Vec<sdk::Property>, most: usize) -> Checke
     length(what, properties.len(), most)?;
     let mut seen = BTreeSet::new();
     if let Some(again) = properties.iter().find(|property| !seen.insert(property.name.as_str())) {
-        return Err(GuestFault::contract(&format!(
-            "{what}: \"{}\" appears twice",
-            again.name
-        )));
+        return Err(GuestFault::contract(&format!("{what}: \"{}\" appears twice", again.name)));
     }
     let property = |property: sdk::Property| {
         Ok(Property {

@@ -33,13 +33,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn new(capabilities: Box<dyn Capabilities>, policy: &Arc<PluginPolicy>, seen: &Seen) -> Self {
-        Self {
-            capabilities,
-            policy: Arc::clone(policy),
-            seen: seen.clone(),
-            host_calls: 0,
-            handles: 0,
-        }
+        Self { capabilities, policy: Arc::clone(policy), seen: seen.clone(), host_calls: 0, handles: 0 }
     }
 
     /// Handles that the component is handed.
@@ -103,10 +97,7 @@ impl Asked {
     fn ask_sure<T>(&mut self, question: impl FnOnce(&mut dyn Capabilities) -> Answered<T>) -> T {
         match self.ask(&[], question) {
             Ok(value) => value,
-            Err(error) => panic!(
-                "the host answered with a failure where none is possible: {}",
-                error.message
-            ),
+            Err(error) => panic!("the host answered with a failure where none is possible: {}", error.message),
         }
     }
 
@@ -170,9 +161,7 @@ impl Host for Asked {
     }
 
     fn attribute_bytes(&mut self, device: u32, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
-        self.ask(&[path], |host| {
-            host.attribute_bytes(DeviceHandle(device), path, offset, length)
-        })
+        self.ask(&[path], |host| host.attribute_bytes(DeviceHandle(device), path, offset, length))
     }
 
     fn entries(&mut self, device: u32, path: &str) -> Result<Vec<String>, Error> {
@@ -268,24 +257,14 @@ impl Host for Asked {
             captures: event.captures,
             time: event.micros,
         });
-        Ok(Batch {
-            events: events.collect(),
-            cursor: batch.cursor,
-            gap: batch.gap,
-        })
+        Ok(Batch { events: events.collect(), cursor: batch.cursor, gap: batch.gap })
     }
 
     fn control_write(&mut self, device: u32, path: &str, value: &str) -> Result<(), Error> {
         self.must_be_granted("control");
-        self.ask(&[path, value], |host| {
-            host.control_write(DeviceHandle(device), path, value)
-        })?;
+        self.ask(&[path, value], |host| host.control_write(DeviceHandle(device), path, value))?;
         let device = self.device_name(device);
-        self.seen.notes().writes.push(Write {
-            device,
-            attribute: path.to_owned(),
-            value: value.to_owned(),
-        });
+        self.seen.notes().writes.push(Write { device, attribute: path.to_owned(), value: value.to_owned() });
         Ok(())
     }
 
@@ -315,10 +294,7 @@ impl Host for Asked {
             Level::Error => LogLevel::Error,
         };
         self.capabilities.log(level, message);
-        let said = Said {
-            level,
-            text: message.to_owned(),
-        };
+        let said = Said { level, text: message.to_owned() };
         let mut notes = self.seen.notes();
         if !notes.said.contains(&said) {
             notes.said.push(said);

@@ -85,11 +85,7 @@ impl<T: Exported> Native<T> {
         let asked = asked.into_inner();
         Ok(Answer {
             value,
-            cost: Cost {
-                time: started.elapsed(),
-                host_calls: asked.host_calls,
-                ..Cost::default()
-            },
+            cost: Cost { time: started.elapsed(), host_calls: asked.host_calls, ..Cost::default() },
             host: asked.capabilities,
         })
     }
@@ -133,9 +129,7 @@ impl<T: Exported> Component for Native<T> {
         let answer = self.call("health", host, units, health, check)?;
         let mut notes = self.seen.notes();
         let verdicts = units.iter().zip(&answer.value);
-        notes
-            .verdicts
-            .extend(verdicts.map(|(unit, verdict)| (unit.id.clone(), verdict.clone())));
+        notes.verdicts.extend(verdicts.map(|(unit, verdict)| (unit.id.clone(), verdict.clone())));
         drop(notes);
         Ok(answer)
     }
@@ -146,13 +140,7 @@ impl<T: Exported> Component for Native<T> {
         resource: &str,
         units: &[Unit],
     ) -> Result<Answer<Edits>, CallError> {
-        self.call(
-            "allocate",
-            host,
-            units,
-            |lent| T::allocate(resource.to_owned(), lent),
-            answer::edits,
-        )
+        self.call("allocate", host, units, |lent| T::allocate(resource.to_owned(), lent), answer::edits)
     }
 
     fn choose(

@@ -45,10 +45,7 @@ impl Rig {
     #[must_use]
     #[track_caller]
     pub fn of<T: Exported>(policy: &str, plugin: &str, node: &str) -> Self {
-        let file = PolicyFile {
-            name: "policy.yaml",
-            text: policy,
-        };
+        let file = PolicyFile { name: "policy.yaml", text: policy };
         let mut policy = match devgate_policy::parse(&[file]) {
             Ok(policy) => policy,
             Err(errors) => panic!("{errors}"),
@@ -71,22 +68,9 @@ impl Rig {
         };
         let (seen, said) = (Seen::default(), last_line(node));
         let node = recorded(node);
-        let loader: Arc<dyn Loader> = Arc::new(NativeLoader::<T> {
-            seen: seen.clone(),
-            what: PhantomData,
-        });
+        let loader: Arc<dyn Loader> = Arc::new(NativeLoader::<T> { seen: seen.clone(), what: PhantomData });
         let plugins = start(&runtime, &policy, &node, &loader, &state);
-        Self {
-            runtime,
-            plugins,
-            policy,
-            name,
-            node,
-            loader,
-            state,
-            seen,
-            said,
-        }
+        Self { runtime, plugins, policy, name, node, loader, state, seen, said }
     }
 
     /// Has the host look now, enumerate and ask for health, and says what it offers then.
@@ -158,11 +142,7 @@ impl Rig {
         let before = self.seen.notes().calls.len();
         self.run(offer.take_back(&strings(ids)));
         let notes = self.seen.notes();
-        let mut calls = notes
-            .calls
-            .iter()
-            .skip(before)
-            .filter(|call| call.function == "release");
+        let mut calls = notes.calls.iter().skip(before).filter(|call| call.function == "release");
         match calls.find_map(|call| call.failed.clone()) {
             Some(why) => Err(why),
             None => Ok(()),
@@ -210,10 +190,7 @@ impl Rig {
     /// Where it is not there.
     #[track_caller]
     pub fn remove(&mut self, device: &str, attribute: &str) {
-        self.change(Change::RemoveAttribute {
-            location: self.location(device),
-            path: attribute.to_owned(),
-        });
+        self.change(Change::RemoveAttribute { location: self.location(device), path: attribute.to_owned() });
     }
 
     /// Sets a file outside the device tree.
@@ -222,10 +199,7 @@ impl Rig {
     /// Where no file can be there.
     #[track_caller]
     pub fn file(&mut self, path: &str, text: &str) {
-        self.change(Change::SetFile {
-            path: path.to_owned(),
-            value: text.as_bytes().to_vec(),
-        });
+        self.change(Change::SetFile { path: path.to_owned(), value: text.as_bytes().to_vec() });
     }
 
     /// Takes a device away, with all beneath it.
@@ -254,10 +228,7 @@ impl Rig {
     #[track_caller]
     pub fn kernel(&mut self, line: &str) {
         self.said += 1_000_000;
-        self.change(Change::Say {
-            micros: self.said,
-            text: line.to_owned(),
-        });
+        self.change(Change::Say { micros: self.said, text: line.to_owned() });
     }
 
     /// Starts the host anew, on the same node: what it and the component keep (`state`) is still there, and nothing else.
@@ -324,10 +295,7 @@ impl Rig {
         let find = |plugins: &Plugins| {
             let offers = plugins.offers();
             let offers = offers.borrow();
-            offers
-                .iter()
-                .find(|offer| offer.resource().as_str() == resource)
-                .cloned()
+            offers.iter().find(|offer| offer.resource().as_str() == resource).cloned()
         };
         if let Some(offer) = find(&self.plugins) {
             return offer;
@@ -384,12 +352,8 @@ fn start(runtime: &Runtime, policy: &Policy, node: &Node, loader: &Arc<dyn Loade
         Err(error) => panic!("{error}"),
     };
     let _inside = runtime.enter();
-    let around = Surroundings {
-        node: node.clone(),
-        loader: Arc::clone(loader),
-        allocations,
-        holders: HoldersFeed::none(),
-    };
+    let around =
+        Surroundings { node: node.clone(), loader: Arc::clone(loader), allocations, holders: HoldersFeed::none() };
     Plugins::start(policy, around)
 }
 

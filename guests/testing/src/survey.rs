@@ -105,11 +105,7 @@ impl Survey {
             unhealthy: unit.causes.reason().map(ToString::to_string),
             verdict: notes.verdicts.get(unit.id.as_str()).cloned(),
             backing: unit.backing.iter().map(|device| device.name().to_owned()).collect(),
-            nodes: unit
-                .nodes
-                .iter()
-                .map(|n| format!("{} {}", n.node.path, n.grant.access))
-                .collect(),
+            nodes: unit.nodes.iter().map(|n| format!("{} {}", n.node.path, n.grant.access)).collect(),
             resource: unit.resource.to_string(),
             id: unit.id.to_string(),
             properties: unit.properties.into_iter().collect(),
@@ -121,11 +117,7 @@ impl Survey {
             rejected: surveyed.rejected.iter().map(ToString::to_string).collect(),
             left_out: surveyed.left.iter().map(|left| left.id.to_string()).collect(),
             unread: surveyed.unread.into_iter().collect(),
-            unused: surveyed
-                .unused
-                .iter()
-                .map(|device| device.location().to_owned())
-                .collect(),
+            unused: surveyed.unused.iter().map(|device| device.location().to_owned()).collect(),
             said: std::mem::take(&mut notes.said),
             denied: std::mem::take(&mut notes.denied),
         })

@@ -111,21 +111,14 @@ fn health_is_followed_over_time_restarts_and_boots() {
     assert_eq!(survey.ids(CARD), ["card0", "card1"]);
     assert_eq!(survey.left_out, ["card9"]);
     assert!(survey.unit("card0").is_healthy());
-    assert_eq!(
-        survey.unit("card1").unhealthy.as_deref(),
-        Some("the kernel says that it failed")
-    );
+    assert_eq!(survey.unit("card1").unhealthy.as_deref(), Some("the kernel says that it failed"));
     rig.kernel("card: card0 failed");
     assert!(!rig.survey().unit("card0").is_healthy());
     rig.restart();
     rig.reboot(&NODE.replace("K: 1000 card: card1 failed\n", ""));
     let survey = rig.survey();
     assert!(!survey.unit("card0").is_healthy(), "state survives");
-    assert_eq!(
-        rig.state().escape_ascii().to_string(),
-        "card1card1card0",
-        "each look once"
-    );
+    assert_eq!(rig.state().escape_ascii().to_string(), "card1card1card0", "each look once");
 }
 
 #[test]
@@ -137,12 +130,7 @@ fn what_is_unknown_stands_as_it_was() {
     let card = survey.unit("card0");
     assert!(card.is_healthy());
     assert_eq!(card.verdict, Some(Found::Unknown("asleep".to_owned())));
-    assert!(
-        survey
-            .to_string()
-            .contains("  card0\n    unknown: asleep\n    of card0\n    /dev/card0 rw\n"),
-        "{survey}"
-    );
+    assert!(survey.to_string().contains("  card0\n    unknown: asleep\n    of card0\n    /dev/card0 rw\n"), "{survey}");
 }
 
 #[test]
@@ -154,33 +142,19 @@ fn hardware_comes_and_goes() {
     rig.unplug("card/card0");
     assert_eq!(rig.survey().ids(CARD), ["card1"]);
     rig.change(Change::RemoveNode("/dev/card1".to_owned()));
-    assert!(
-        rig.survey().unit("card1").nodes.is_empty(),
-        "a node that is not there is not offered"
-    );
+    assert!(rig.survey().unit("card1").nodes.is_empty(), "a node that is not there is not offered");
 }
 
 #[test]
 fn a_reply_is_held_against_the_policy() {
     let mut rig = Rig::of::<Watchful>(POLICY, "cards", NODE);
     let refused = rig.allocate(CARD, &["card0"]).unwrap_err().to_string();
-    assert!(
-        refused.contains("CARDS"),
-        "the policy grants no such variable: {refused}"
-    );
-    let granting = POLICY.replace(
-        "    state: true\n",
-        "    state: true\n    containers: {env: {CARDS: any}}\n",
-    );
+    assert!(refused.contains("CARDS"), "the policy grants no such variable: {refused}");
+    let granting = POLICY.replace("    state: true\n", "    state: true\n    containers: {env: {CARDS: any}}\n");
     let mut rig = Rig::of::<Watchful>(&granting, "cards", NODE);
     let reply = rig.allocate(CARD, &["card0"]).unwrap();
     assert_eq!(reply.env["CARDS"], "all");
-    assert!(
-        rig.allocate(CARD, &["card7"])
-            .unwrap_err()
-            .to_string()
-            .contains("there is no device card7")
-    );
+    assert!(rig.allocate(CARD, &["card7"]).unwrap_err().to_string().contains("there is no device card7"));
 }
 
 component!(Curious, cards, |units: Vec<Unit>| {
@@ -196,10 +170,7 @@ fn what_is_asked_for_in_vain_is_shown() {
     let mut rig = Rig::of::<Curious>(POLICY, "cards", NODE);
     let survey = rig.survey();
     assert_eq!(survey.denied.len(), 2, "of each card once: {survey}");
-    assert!(
-        survey.denied[0].contains("secret") && survey.has_said("must not"),
-        "{survey}"
-    );
+    assert!(survey.denied[0].contains("secret") && survey.has_said("must not"), "{survey}");
     assert!(rig.denied().is_empty() && rig.said().is_empty());
 }
 
@@ -293,10 +264,7 @@ fn a_choice_is_the_components_or_else_the_hosts() {
     assert_eq!(rig.choose(CARD, &["card0", "card1"], &[], 1), ["card1"]);
     rig.plug("P: /devices/virtual/card/card2\nE: SUBSYSTEM=card\n");
     rig.survey();
-    assert_eq!(
-        rig.choose(CARD, &["card0", "card1", "card2"], &[], 2),
-        ["card0", "card1"]
-    );
+    assert_eq!(rig.choose(CARD, &["card0", "card1", "card2"], &[], 2), ["card0", "card1"]);
     let choices = rig.calls().into_iter().filter(|call| call.function == "choose");
     let failed: Vec<_> = choices.map(|call| call.failed).collect();
     assert_eq!(failed, [None, Some("failed: one at a time".to_owned())]);

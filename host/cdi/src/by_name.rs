@@ -55,14 +55,8 @@ struct ByName {
 
 impl ByName {
     async fn give(&self, ids: &[String]) -> Result<Arc<Reply>, AllocateError> {
-        let wanted = Wanted {
-            who: &Consumer::Pods,
-            resource: self.resource(),
-            count: ids.len(),
-            ids,
-            numa: &[],
-            ttl: None,
-        };
+        let wanted =
+            Wanted { who: &Consumer::Pods, resource: self.resource(), count: ids.len(), ids, numa: &[], ttl: None };
         let host = |why: &dyn fmt::Display| AllocateError::Host(format!("resource {}: CDI: {why}", self.resource()));
         let granted = give(&*self.keeper.devices, &wanted).await.map_err(|why| match why {
             NotGiven::Allocate(error) => error,

@@ -84,10 +84,7 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
                 continue;
             };
             can_be_had = false;
-            let what = format!(
-                "device {name} is in {} as well, so that none can be had",
-                twin.display()
-            );
+            let what = format!("device {name} is in {} as well, so that none can be had", twin.display());
             checked.find(true, file, &what);
         }
         for (_, file) in files.iter().filter(|(at, _)| at < highest && can_be_had) {
@@ -98,20 +95,14 @@ pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
             checked.devices.push(name.clone());
         }
     }
-    checked
-        .findings
-        .sort_by(|a, b| (&a.path, &a.what).cmp(&(&b.path, &b.what)));
+    checked.findings.sort_by(|a, b| (&a.path, &a.what).cmp(&(&b.path, &b.what)));
     Ok(checked)
 }
 
 impl Checked {
     /// Notes that something is wrong; `what` is escaped here.
     pub fn find(&mut self, is_error: bool, path: &Path, what: &str) {
-        self.findings.push(Finding {
-            is_error,
-            path: path.to_owned(),
-            what: escape(what, 512).to_string(),
-        });
+        self.findings.push(Finding { is_error, path: path.to_owned(), what: escape(what, 512).to_string() });
     }
 
     /// What may be wrong with a file that is one.
@@ -142,10 +133,7 @@ fn problem_of_node(edit: &DeviceNode, node: &Node) -> Option<String> {
         Err(_) => return None,
     };
     let (major, minor) = (edit.major?, edit.minor.unwrap_or_default());
-    let is_block = edit
-        .r#type
-        .as_deref()
-        .map_or(now.kind == NodeKind::Block, |kind| kind == "b");
+    let is_block = edit.r#type.as_deref().map_or(now.kind == NodeKind::Block, |kind| kind == "b");
     let is_same = (i64::from(now.major), i64::from(now.minor)) == (major, minor);
     let letter = if is_block { "b" } else { "c" };
     (!is_same || is_block != (now.kind == NodeKind::Block)).then(|| {

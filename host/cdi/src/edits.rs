@@ -50,15 +50,9 @@ pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Resul
 }
 
 fn device_node(edit: &NodeEdit, node: &Node) -> Result<DeviceNode, NodeUnread> {
-    let unread = |why| NodeUnread {
-        path: edit.host_path.clone(),
-        why,
-    };
+    let unread = |why| NodeUnread { path: edit.host_path.clone(), why };
     let number = node.node_at(&edit.host_path).map_err(unread)?.number;
-    let look = node
-        .tree()
-        .look(edit.host_path.trim_start_matches('/'))
-        .map_err(unread)?;
+    let look = node.tree().look(edit.host_path.trim_start_matches('/')).map_err(unread)?;
     let kind = match number.kind {
         NodeKind::Block => "b",
         NodeKind::Character => "c",

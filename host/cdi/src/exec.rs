@@ -81,10 +81,6 @@ impl Fault {
     pub(crate) const FAILED: Self = Self(107, "devgate failed");
 
     pub(crate) fn because(self, details: impl Into<String>) -> Failure {
-        Failure {
-            number: self.0,
-            message: self.1.to_owned(),
-            details: details.into(),
-        }
+        Failure { number: self.0, message: self.1.to_owned(), details: details.into() }
     }
 }

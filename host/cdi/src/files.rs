@@ -54,11 +54,7 @@ impl Files {
         let record = state.map(record);
         let read = |file: &StateFile| file.read_or_put_aside::<Content>("CDI files that it named are not removed");
         let files = record.as_ref().and_then(read).map(|content| content.files);
-        Self {
-            dir: dir.to_owned(),
-            record,
-            noted: Mutex::new(files.unwrap_or_default()),
-        }
+        Self { dir: dir.to_owned(), record, noted: Mutex::new(files.unwrap_or_default()) }
     }
 
     /// What is wrong with the directory, for people, if anything: who can write in it can give any device to any container. What a
@@ -106,11 +102,7 @@ impl Files {
         noted.remove(name);
         // One that is noted and not there costs nothing, and is looked at again when the host starts.
         if let Err(error) = self.note(&noted) {
-            tracing::warn!(
-                family = "host",
-                "CDI file {}: is removed, which could not be noted: {error}",
-                shown(&path)
-            );
+            tracing::warn!(family = "host", "CDI file {}: is removed, which could not be noted: {error}", shown(&path));
         }
         Ok(())
     }
@@ -133,10 +125,7 @@ impl Files {
 
     fn note(&self, noted: &BTreeSet<String>) -> io::Result<()> {
         let Some(record) = &self.record else { return Ok(()) };
-        record.write(&Content {
-            version: FORMAT,
-            files: noted.clone(),
-        })
+        record.write(&Content { version: FORMAT, files: noted.clone() })
     }
 }
 
@@ -171,27 +160,17 @@ pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<LeftBehind>> {
         Found::Content(content) => {
             let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(".json") && !name.contains('/');
             let files = content.files.into_iter().filter(is_ours);
-            let left = |name: String| LeftBehind {
-                path: dir.join(&name),
-                is_pods: may_be_pods(&name),
-            };
+            let left = |name: String| LeftBehind { path: dir.join(&name), is_pods: may_be_pods(&name) };
             return Ok(files.map(left).collect());
         }
         Found::Newer(version) => format!("it has version {version}"),
         Found::Odd(why) => why,
     };
-    Err(io::Error::other(format!(
-        "{NAME} cannot be understood: {problem}; files that it names stay"
-    )))
+    Err(io::Error::other(format!("{NAME} cannot be understood: {problem}; files that it names stay")))
 }
 
 fn record(dir: &Dir) -> StateFile {
-    StateFile {
-        dir: dir.clone(),
-        name: NAME,
-        version: FORMAT,
-        most: MOST_BYTES,
-    }
+    StateFile { dir: dir.clone(), name: NAME, version: FORMAT, most: MOST_BYTES }
 }
 
 /// As it is written: the same for the same device. Readers take it for YAML, so that it has no character that is another one there.

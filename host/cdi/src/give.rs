@@ -53,13 +53,7 @@ pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<G
         } else {
             wanted.ids.to_vec()
         };
-        let ask = Ask {
-            resource: resource.clone(),
-            ids,
-            share: None,
-            mode: Mode::Hold,
-            tag: String::new(),
-        };
+        let ask = Ask { resource: resource.clone(), ids, share: None, mode: Mode::Hold, tag: String::new() };
         match devices.allocate(who, &[ask], wanted.ttl).await {
             // Another consumer may have got one of them meanwhile.
             Err(AllocateError::Refused(_) | AllocateError::Busy(_)) if is_chosen && tries.next().is_some() => {}
@@ -113,9 +107,6 @@ fn reasons(unavailable: &[(String, String)]) -> String {
         Some(more @ 1..) => format!("{} and {more} more", ids.get(..SHOWN).unwrap_or_default().join(", ")),
         _ => ids.join(", "),
     };
-    let why = reasons
-        .iter()
-        .take(SHOWN)
-        .map(|(why, ids)| format!("; {}: {why}", escape(&named(ids), 320)));
+    let why = reasons.iter().take(SHOWN).map(|(why, ids)| format!("; {}: {why}", escape(&named(ids), 320)));
     why.collect()
 }

@@ -29,9 +29,7 @@ impl ReleaseHook {
         is_asked_for.then(|| Hook {
             hook_name: "poststop".to_owned(),
             path: self.program.display().to_string(),
-            args: ["devgate", "cdi", "release", lease, "--status-socket", &socket]
-                .map(str::to_owned)
-                .to_vec(),
+            args: ["devgate", "cdi", "release", lease, "--status-socket", &socket].map(str::to_owned).to_vec(),
             env: Vec::new(),
             timeout: Some(TIMEOUT),
         })

@@ -92,19 +92,13 @@ impl Keeper {
         let keeper = Arc::clone(&self);
         let problem = tokio::task::spawn_blocking(move || keeper.files.tidy()).await;
         if let Ok(Some(problem)) = problem {
-            tracing::warn!(
-                family = "host",
-                "{problem}: who can write there can give any device to any container"
-            );
+            tracing::warn!(family = "host", "{problem}: who can write there can give any device to any container");
         }
         // What takes long keeps no other file from being looked after.
         let mut renewing = JoinSet::new();
         loop {
             let keeper = Arc::clone(&self);
-            for named in tokio::task::spawn_blocking(move || keeper.stale())
-                .await
-                .unwrap_or_default()
-            {
+            for named in tokio::task::spawn_blocking(move || keeper.stale()).await.unwrap_or_default() {
                 renewing.spawn(Arc::clone(&self).renew_alone(named));
             }
             tokio::time::sleep(LOOK).await;
@@ -224,18 +218,11 @@ impl Keeper {
         let _writing = self.writing.lock();
         let held = self.devices.held(&named.who).into_iter();
         // Something else may be told of it by now, and is written then.
-        if !held
-            .into_iter()
-            .any(|granted| granted.id == named.granted.id && granted.reply == named.granted.reply)
-        {
+        if !held.into_iter().any(|granted| granted.id == named.granted.id && granted.reply == named.granted.reply) {
             return;
         }
         let mut now = Known::of(named, moved);
-        let before = self
-            .known
-            .lock()
-            .get(&named.file())
-            .map(|known| (known.problem.clone(), known.unoffered));
+        let before = self.known.lock().get(&named.file()).map(|known| (known.problem.clone(), known.unoffered));
         let (problem, unoffered) = before.unwrap_or_default();
         now.problem = match restored {
             Ok(granted) => {
@@ -276,12 +263,7 @@ impl Keeper {
         let mut spec = spec(&named.kind, &named.device, reply, &self.node)?;
         if let (Some(hook), Consumer::Lease { name }) = (&self.hook, &named.who) {
             let edits = spec.iter_mut().flat_map(|spec| &mut spec.devices);
-            edits.for_each(|device| {
-                device
-                    .container_edits
-                    .hooks
-                    .extend(hook.of(&named.granted.resource, name))
-            });
+            edits.for_each(|device| device.container_edits.hooks.extend(hook.of(&named.granted.resource, name)));
         }
         Ok(spec)
     }

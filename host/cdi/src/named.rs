@@ -24,24 +24,14 @@ impl Named {
             Consumer::Lease { name } => name.clone(),
             _ => pod_name(granted.id, &granted.resource, &granted.ids),
         };
-        Self {
-            who,
-            kind: Kind::of(&granted.resource),
-            granted,
-            device,
-        }
+        Self { who, kind: Kind::of(&granted.resource), granted, device }
     }
 
     /// All that there is.
     pub(crate) fn all(devices: &dyn Devices) -> Vec<Self> {
         let leases = devices.consumers().into_iter();
         let leases = leases.filter(|who| matches!(who, Consumer::Lease { .. }));
-        let of = |who: Consumer| {
-            devices
-                .held(&who)
-                .into_iter()
-                .map(move |had| Self::new(who.clone(), had))
-        };
+        let of = |who: Consumer| devices.held(&who).into_iter().map(move |had| Self::new(who.clone(), had));
         leases.chain([Consumer::Pods]).flat_map(of).collect()
     }
 
@@ -79,12 +69,7 @@ impl fmt::Display for Named {
         match self.who {
             Consumer::Pods => {
                 let ids = self.granted.ids.join(", ");
-                write!(
-                    f,
-                    "device {} of resource {} (pods)",
-                    escape(&ids, 160),
-                    self.granted.resource
-                )
+                write!(f, "device {} of resource {} (pods)", escape(&ids, 160), self.granted.resource)
             }
             _ => self.who.fmt(f),
         }

@@ -164,21 +164,13 @@ impl Edits {
 impl Spec {
     /// A file of one device, with the lowest version that has all of it.
     pub(crate) fn of_one(kind: &str, name: &str, edits: Edits) -> Self {
-        let device = Device {
-            name: name.to_owned(),
-            container_edits: edits,
-            ..Device::default()
-        };
+        let device = Device { name: name.to_owned(), container_edits: edits, ..Device::default() };
         Self::new(kind, vec![device])
     }
 
     /// A file of these devices, with the lowest version that has all of them.
     pub(crate) fn new(kind: &str, devices: Vec<Device>) -> Self {
-        let mut spec = Self {
-            kind: kind.to_owned(),
-            devices,
-            ..Self::default()
-        };
+        let mut spec = Self { kind: kind.to_owned(), devices, ..Self::default() };
         spec.version().clone_into(&mut spec.cdi_version);
         spec
     }

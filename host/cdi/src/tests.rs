@@ -56,47 +56,27 @@ pub(crate) const LEASES: &str = "[a-z0-9]([a-z_.:-]{0,61}[a-z0-9])?";
 
 /// What the gate may let through.
 fn replies() -> impl Strategy<Value = Reply> {
-    let node = (
-        0_u8..2,
-        "/dev/[a-z]{1,9}",
-        prop::sample::select(vec!["r", "w", "rw", "rwm"]),
-    );
+    let node = (0_u8..2, "/dev/[a-z]{1,9}", prop::sample::select(vec!["r", "w", "rw", "rwm"]));
     let node = node.prop_map(|(n, container_path, access)| NodeEdit {
         // Half of them are where they are on the machine.
-        container_path: if n == 0 {
-            format!("/dev/acme{n}")
-        } else {
-            container_path
-        },
+        container_path: if n == 0 { format!("/dev/acme{n}") } else { container_path },
         host_path: format!("/dev/acme{n}"),
         access: access.parse().unwrap(),
     });
     let mount = ("/\\PC{1,9}", "/[a-z]{1,9}", any::<bool>());
-    let mount = mount.prop_map(|(container_path, host_path, read_only)| MountEdit {
-        container_path,
-        host_path,
-        read_only,
-    });
+    let mount =
+        mount.prop_map(|(container_path, host_path, read_only)| MountEdit { container_path, host_path, read_only });
     (
         prop::collection::btree_map("[A-Z_]{1,8}", "(?s).{0,20}", 0..4),
         prop::collection::vec(mount, 0..4),
         prop::collection::vec(node, 0..4),
     )
-        .prop_map(|(env, mounts, nodes)| Reply {
-            env,
-            mounts,
-            nodes,
-            ..Reply::default()
-        })
+        .prop_map(|(env, mounts, nodes)| Reply { env, mounts, nodes, ..Reply::default() })
 }
 
 /// What a container needs to use a device.
 fn reply(id: &str) -> Reply {
-    let node = |path: String| NodeEdit {
-        container_path: path.clone(),
-        host_path: path,
-        access: Access::READ_WRITE,
-    };
+    let node = |path: String| NodeEdit { container_path: path.clone(), host_path: path, access: Access::READ_WRITE };
     Reply {
         env: BTreeMap::from([("ACME".to_owned(), id.to_owned())]),
         nodes: vec![node(format!("/dev/{id}"))],
@@ -163,10 +143,7 @@ impl Fake {
         };
         let devices = ids.iter().map(device).collect();
         let (devices, taken_back) = (watch::Sender::new(Arc::new(DeviceList { devices })), Arc::default());
-        let offer: Arc<dyn Offer> = Arc::new(Acme {
-            devices,
-            taken_back: Arc::clone(&taken_back),
-        });
+        let offer: Arc<dyn Offer> = Arc::new(Acme { devices, taken_back: Arc::clone(&taken_back) });
         Arc::new(Self {
             offers: watch::Sender::new([offer].into()),
             held: Mutex::default(),
@@ -187,9 +164,7 @@ impl Fake {
 
     fn holder(&self, id: &str) -> Option<Consumer> {
         let held = self.held.lock().unwrap();
-        let mut found = held
-            .iter()
-            .filter(|(_, granted)| granted.ids.iter().any(|held| held == id));
+        let mut found = held.iter().filter(|(_, granted)| granted.ids.iter().any(|held| held == id));
         found.next().map(|(who, _)| who.clone())
     }
 
@@ -247,10 +222,7 @@ impl Devices for Fake {
                 return Ok(vec![held]);
             }
             let is_taken = |id: &&String| self.holder(id).is_some_and(|holder| !pods || holder != *who);
-            let taken = ask
-                .ids
-                .iter()
-                .find(|id| is_taken(id) || self.raced.lock().unwrap().remove(*id));
+            let taken = ask.ids.iter().find(|id| is_taken(id) || self.raced.lock().unwrap().remove(*id));
             if let Some(taken) = taken {
                 return Err(AllocateError::Refused(format!("{taken} is in use")));
             }
@@ -285,10 +257,7 @@ impl Devices for Fake {
             Some(match restored {
                 None => Ok(granted),
                 Some(Err(gone)) => Err(gone),
-                Some(Ok(reply)) => Ok(Granted {
-                    reply: Arc::new(reply),
-                    ..granted
-                }),
+                Some(Ok(reply)) => Ok(Granted { reply: Arc::new(reply), ..granted }),
             })
         })
     }
@@ -322,14 +291,9 @@ fn cdi07_nodes_carry_type_numbers_mode_and_the_access_of_the_policy() {
     let mut renamed = reply("acme1");
     renamed.nodes[0].container_path = "/dev/acme".into();
     renamed.nodes[0].access = Access::READ;
-    renamed.mounts = vec![MountEdit {
-        container_path: "/usr/lib/acme".into(),
-        host_path: "/opt/acme/lib".into(),
-        read_only: true,
-    }];
-    let spec = spec(&Kind::of(&resource()), "job1", &renamed, &node())
-        .unwrap()
-        .unwrap();
+    renamed.mounts =
+        vec![MountEdit { container_path: "/usr/lib/acme".into(), host_path: "/opt/acme/lib".into(), read_only: true }];
+    let spec = spec(&Kind::of(&resource()), "job1", &renamed, &node()).unwrap().unwrap();
     assert_eq!(spec.check(), Ok(()));
     insta::assert_snapshot!(String::from_utf8(crate::files::text(&spec)).unwrap());
     let mut gone = renamed.clone();

@@ -5,12 +5,7 @@
 //! `host:DIRECTORY`, as a host that may write and execute there, and make sockets in `DIRECTORY.sockets`.
 //! `try_calls PARENT answered-ERRNO become PROGRAM ARGUMENT...` becomes another program, with a filter that answers so for Landlock.
 
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    clippy::panic,
-    reason = "a program of the tests"
-)]
+#![allow(clippy::expect_used, clippy::print_stdout, clippy::panic, reason = "a program of the tests")]
 
 use devgate_confine::{
     Filter, HostFiles, Limits, Network, begin, drop_capabilities, drop_files, fence_host, forbid, hide,
@@ -27,34 +22,20 @@ mod contain;
 #[path = "try_calls/work.rs"]
 mod work;
 
-const LIMITS: Limits = Limits {
-    address_space: 4 << 30,
-    data: 4 << 30,
-    file_size: 0,
-    cpu_seconds: Some(60),
-    open_files: 16,
-    nice: 1,
-};
+const LIMITS: Limits =
+    Limits { address_space: 4 << 30, data: 4 << 30, file_size: 0, cpu_seconds: Some(60), open_files: 16, nice: 1 };
 
 fn main() {
     let args: Vec<String> = args().collect();
-    let [_, parent, until, what, rest @ ..] = &args[..] else {
-        panic!("PARENT UNTIL WHAT")
-    };
+    let [_, parent, until, what, rest @ ..] = &args[..] else { panic!("PARENT UNTIL WHAT") };
     if what == "become" {
         contain::answer(until);
-        let [program, args @ ..] = rest else {
-            panic!("a program")
-        };
+        let [program, args @ ..] = rest else { panic!("a program") };
         panic!("{}", std::process::Command::new(program).args(args).exec());
     }
     let limits = Limits {
         // A host has no such limit.
-        file_size: if until.starts_with("host:") {
-            1 << 20
-        } else {
-            LIMITS.file_size
-        },
+        file_size: if until.starts_with("host:") { 1 << 20 } else { LIMITS.file_size },
         ..LIMITS
     };
     begin(parent.parse().expect("a number"), c"try-calls", &limits).unwrap_or_else(|error| panic!("{error}"));

@@ -47,9 +47,6 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn forbidden(call: &'static str) -> impl FnOnce(rustix::io::Errno) -> Self {
-        move |errno| Self::Forbidden {
-            call,
-            source: errno.into(),
-        }
+        move |errno| Self::Forbidden { call, source: errno.into() }
     }
 }

@@ -39,20 +39,12 @@ fn name(refused: Refused) -> Error {
     match refused {
         Refused::Backend(error) => Error::Table(error),
         Refused::ThreadSync(thread) => Error::Thread { thread },
-        Refused::Prctl(source) => Error::Forbidden {
-            call: "prctl(PR_SET_NO_NEW_PRIVS)",
-            source,
-        },
+        Refused::Prctl(source) => Error::Forbidden { call: "prctl(PR_SET_NO_NEW_PRIVS)", source },
         Refused::Seccomp(source) => match source.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::NOSYS | Errno::INVAL) => Error::NoFilters { source },
-            _ => Error::Forbidden {
-                call: "seccomp(SECCOMP_SET_MODE_FILTER)",
-                source,
-            },
+            _ => Error::Forbidden { call: "seccomp(SECCOMP_SET_MODE_FILTER)", source },
         },
         // An empty program, which is never made.
-        other => Error::NoFilters {
-            source: io::Error::other(other),
-        },
+        other => Error::NoFilters { source: io::Error::other(other) },
     }
 }

@@ -49,11 +49,7 @@ pub fn drop_capabilities() -> Result<(), Error> {
     for other in CapabilitySet::all() - kept {
         let _ = remove_capability_from_bounding_set(other);
     }
-    let left = CapabilitySets {
-        effective: kept,
-        permitted: kept,
-        inheritable: CapabilitySet::empty(),
-    };
+    let left = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     // A unit that gives none forbids the call as well.
     if had == left {
         return Ok(());
@@ -79,10 +75,7 @@ pub fn fence_host(files: &HostFiles) -> Result<Landlock, Error> {
             .and_then(|ruleset| ruleset.scope(Scope::Signal))
             .and_then(Ruleset::create)?;
         let beside = files.sockets.iter().filter_map(|directory| directory.parent());
-        let beside: Vec<_> = beside
-            .filter(|above| above.parent().is_some())
-            .map(Into::into)
-            .collect();
+        let beside: Vec<_> = beside.filter(|above| above.parent().is_some()).map(Into::into).collect();
         let rules = |paths: &[PathBuf], access: BitFlags<AccessFs>| path_beneath_rules(paths.to_vec(), access);
         ruleset
             .add_rules(rules(&files.directories, make))?

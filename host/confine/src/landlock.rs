@@ -39,21 +39,12 @@ pub(crate) fn enforce(
         LandlockStatus::NotImplemented if probed.raw_os_error() == Some(Errno::NOSYS.raw_os_error()) => {
             Ok(Landlock::Missing)
         }
-        LandlockStatus::NotImplemented => Err(Error::Forbidden {
-            call: "landlock_create_ruleset",
-            source: probed,
-        }),
+        LandlockStatus::NotImplemented => Err(Error::Forbidden { call: "landlock_create_ruleset", source: probed }),
         LandlockStatus::Available { .. } if status.ruleset == RulesetStatus::NotEnforced => Err(Error::NotEnforced),
-        LandlockStatus::Available {
-            effective_abi,
-            kernel_abi,
-        } => {
+        LandlockStatus::Available { effective_abi, kernel_abi } => {
             let abi = kernel_abi.and_then(|abi| u32::try_from(abi).ok());
             let abi = abi.unwrap_or(effective_abi as u32);
-            Ok(Landlock::Enforced {
-                abi,
-                missing: Right::beyond(abi),
-            })
+            Ok(Landlock::Enforced { abi, missing: Right::beyond(abi) })
         }
     }
 }
@@ -73,18 +64,12 @@ fn name(error: RulesetError) -> Error {
         RulesetError::CreateRuleset(CreateRulesetError::CreateRulesetCall { source, .. }) => {
             match source.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
                 true => Error::NoDescriptor,
-                false => Error::Forbidden {
-                    call: "landlock_create_ruleset",
-                    source,
-                },
+                false => Error::Forbidden { call: "landlock_create_ruleset", source },
             }
         }
         RulesetError::RestrictSelf(
             RestrictSelfError::RestrictSelfCall { source, .. } | RestrictSelfError::SetNoNewPrivsCall { source, .. },
-        ) => Error::Forbidden {
-            call: "landlock_restrict_self",
-            source,
-        },
+        ) => Error::Forbidden { call: "landlock_restrict_self", source },
         _ => Error::NotEnforced,
     }
 }

@@ -51,9 +51,6 @@ fn lower(what: Resource, most: u64) -> Result<(), Error> {
         _ => most,
     };
     let hard = getrlimit(what).maximum.map_or(hard, |inherited| inherited.min(hard));
-    let limit = Rlimit {
-        current: Some(most.min(hard)),
-        maximum: Some(hard),
-    };
+    let limit = Rlimit { current: Some(most.min(hard)), maximum: Some(hard) };
     setrlimit(what, limit).map_err(Error::forbidden("prlimit64 to limit itself"))
 }

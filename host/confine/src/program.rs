@@ -58,8 +58,7 @@ fn compile<'a>(
 
 fn chain(lines: &[&Line]) -> Result<Vec<SeccompRule>, BackendError> {
     let ways = lines.iter().flat_map(|line| ways(line.arguments));
-    ways.map(|conditions| SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?))
-        .collect()
+    ways.map(|conditions| SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)).collect()
 }
 
 /// A condition is met by one value, so each combination of values is a rule of its own.
@@ -68,18 +67,12 @@ fn ways(arguments: &[Argument]) -> Vec<Vec<Result<SeccompCondition, BackendError
     for argument in arguments {
         ways = ways
             .iter()
-            .flat_map(|way: &Vec<_>| {
-                conditions(*argument)
-                    .into_iter()
-                    .map(move |one| [&way[..], &[one]].concat())
-            })
+            .flat_map(|way: &Vec<_>| conditions(*argument).into_iter().map(move |one| [&way[..], &[one]].concat()))
             .collect();
     }
     ways.into_iter()
         .map(|way: Vec<(u8, seccompiler::SeccompCmpOp, u32)>| {
-            way.into_iter()
-                .map(|(index, op, value)| SeccompCondition::new(index, Dword, op, value.into()))
-                .collect()
+            way.into_iter().map(|(index, op, value)| SeccompCondition::new(index, Dword, op, value.into())).collect()
         })
         .collect()
 }
@@ -87,10 +80,9 @@ fn ways(arguments: &[Argument]) -> Vec<Vec<Result<SeccompCondition, BackendError
 fn conditions(argument: Argument) -> Vec<(u8, seccompiler::SeccompCmpOp, u32)> {
     let own = rustix::process::getpid().as_raw_nonzero().get().cast_unsigned();
     match argument {
-        Argument::OneOf(index, values, besides) => values
-            .iter()
-            .map(|value| (index, MaskedEq((!besides).into()), *value))
-            .collect(),
+        Argument::OneOf(index, values, besides) => {
+            values.iter().map(|value| (index, MaskedEq((!besides).into()), *value)).collect()
+        }
         Argument::With(index, bits) => vec![(index, MaskedEq(bits.into()), bits)],
         Argument::Without(index, bits) => vec![(index, MaskedEq(bits.into()), 0)],
         Argument::Own(index) => vec![(index, Eq, own)],

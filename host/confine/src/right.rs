@@ -23,15 +23,8 @@ pub enum Right {
 }
 
 impl Right {
-    const ALL: [Self; 7] = [
-        Self::Move,
-        Self::Truncate,
-        Self::Tcp,
-        Self::Ioctl,
-        Self::Scope,
-        Self::UnixSocket,
-        Self::Udp,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Move, Self::Truncate, Self::Tcp, Self::Ioctl, Self::Scope, Self::UnixSocket, Self::Udp];
 
     /// The first version of Landlock that can take it.
     #[must_use]

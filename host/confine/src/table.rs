@@ -59,12 +59,7 @@ pub const UNFILTERED: &[(&str, i64)] = &[];
 /// The calls that do not end a process with this filter. A number may have several lines, of which one must fit.
 pub fn lines(filter: Filter) -> impl Iterator<Item = &'static Line> {
     let all = match filter {
-        Filter::Loading => [
-            running::LINES,
-            libc_differences::RUNNING,
-            loading::LINES,
-            libc_differences::LOADING,
-        ],
+        Filter::Loading => [running::LINES, libc_differences::RUNNING, loading::LINES, libc_differences::LOADING],
         Filter::Running => [running::LINES, libc_differences::RUNNING, &[], &[]],
         Filter::Pulling => [running::LINES, libc_differences::RUNNING, pulling::LINES, &[]],
         Filter::Host => [running::LINES, host::LINES, host::OLD, &[]],
@@ -73,20 +68,11 @@ pub fn lines(filter: Filter) -> impl Iterator<Item = &'static Line> {
 }
 
 const fn line(name: &'static str, number: i64, arguments: &'static [Argument], reason: &'static str) -> Line {
-    Line {
-        name,
-        number,
-        arguments,
-        answer: Answer::Done,
-        reason,
-    }
+    Line { name, number, arguments, answer: Answer::Done, reason }
 }
 
 const fn refused(name: &'static str, number: i64, arguments: &'static [Argument], reason: &'static str) -> Line {
-    Line {
-        answer: Answer::Refused,
-        ..line(name, number, arguments, reason)
-    }
+    Line { answer: Answer::Refused, ..line(name, number, arguments, reason) }
 }
 
 /// Namespaces of its own, and what comes of tracing, which neither a thread nor a child is started with.

@@ -1,12 +1,6 @@
 //! What Landlock takes where no filter does.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test")]
 
 mod common;
 
@@ -61,20 +55,12 @@ fn what_the_kernel_lacks_is_named() {
 #[test]
 fn a_filter_of_the_container_is_told_from_a_kernel_without_it() {
     let end = run("answered-1", &["nothing"]);
-    assert!(
-        end.complained
-            .contains("forbidden by this container's or unit's filter"),
-        "{end:?}"
-    );
+    assert!(end.complained.contains("forbidden by this container's or unit's filter"), "{end:?}");
     for answer in ["answered-38", "answered-95"] {
         let end = run(answer, &["nothing"]);
         assert!(end.said.starts_with("Missing\n"), "{end:?}");
     }
     let end = run("restrict-answered-1", &["nothing"]);
     assert!(end.complained.contains("landlock_restrict_self"), "{end:?}");
-    assert!(
-        end.complained
-            .contains("forbidden by this container's or unit's filter"),
-        "{end:?}"
-    );
+    assert!(end.complained.contains("forbidden by this container's or unit's filter"), "{end:?}");
 }

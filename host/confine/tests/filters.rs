@@ -1,12 +1,6 @@
 //! What the filters let through: every number, and the calls that an attacker would make.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test")]
 
 mod common;
 
@@ -30,19 +24,13 @@ fn survivors(until: &str, numbers: impl Iterator<Item = i64>) -> BTreeSet<i64> {
         let parts: Vec<_> = parts
             .map(|part| scope.spawn(move || part.iter().copied().filter(|number| survives(until, *number)).collect()))
             .collect();
-        parts
-            .into_iter()
-            .flat_map(|part| -> Vec<i64> { part.join().unwrap() })
-            .collect()
+        parts.into_iter().flat_map(|part| -> Vec<i64> { part.join().unwrap() }).collect()
     })
 }
 
 fn survives(until: &str, number: i64) -> bool {
     let end = run(until, &["call", &number.to_string()]);
-    assert!(
-        end.by_filter() || end.said.contains("Enforced") || end.said.contains("Missing"),
-        "{number}: {end:?}"
-    );
+    assert!(end.by_filter() || end.said.contains("Enforced") || end.said.contains("Missing"), "{number}: {end:?}");
     !end.by_filter()
 }
 
@@ -56,11 +44,7 @@ fn unconditional(filter: Filter) -> BTreeSet<i64> {
 fn running_ends_at_every_number_that_is_not_listed() {
     for until in ["running", "compiling"] {
         let survivors = survivors(until, 0..=600);
-        assert!(
-            survivors.is_subset(&listed(Filter::Running)),
-            "{:?}",
-            &survivors - &listed(Filter::Running)
-        );
+        assert!(survivors.is_subset(&listed(Filter::Running)), "{:?}", &survivors - &listed(Filter::Running));
         assert!(survivors.is_superset(&unconditional(Filter::Running)));
     }
 }
@@ -68,36 +52,22 @@ fn running_ends_at_every_number_that_is_not_listed() {
 #[test]
 fn loading_ends_at_every_number_that_is_not_listed() {
     let survivors = survivors("loading", 0..=600);
-    assert!(
-        survivors.is_subset(&listed(Filter::Loading)),
-        "{:?}",
-        &survivors - &listed(Filter::Loading)
-    );
+    assert!(survivors.is_subset(&listed(Filter::Loading)), "{:?}", &survivors - &listed(Filter::Loading));
     assert!(survivors.is_superset(&unconditional(Filter::Loading)));
 }
 
 #[test]
 fn pulling_ends_at_every_number_that_is_not_listed() {
     let survivors = survivors("pulling", 0..=600);
-    assert!(
-        survivors.is_subset(&listed(Filter::Pulling)),
-        "{:?}",
-        &survivors - &listed(Filter::Pulling)
-    );
+    assert!(survivors.is_subset(&listed(Filter::Pulling)), "{:?}", &survivors - &listed(Filter::Pulling));
     assert!(survivors.is_superset(&unconditional(Filter::Pulling)));
 }
 
 #[test]
 fn no_number_of_another_kind_is_taken_for_one_that_is_listed() {
     let listed = listed(Filter::Loading);
-    assert_eq!(
-        survivors("loading", listed.iter().map(|number| number | X32)),
-        BTreeSet::new()
-    );
-    assert_eq!(
-        survivors("running", (512..548).map(|number| number | X32)),
-        BTreeSet::new()
-    );
+    assert_eq!(survivors("loading", listed.iter().map(|number| number | X32)), BTreeSet::new());
+    assert_eq!(survivors("running", (512..548).map(|number| number | X32)), BTreeSet::new());
     // Linux looks at the lower 32 bits only, and so does the filter.
     assert!(run("running", &["call", &(2_i64 | 1 << 32).to_string()]).by_filter());
 }
@@ -118,33 +88,17 @@ fn attacks() -> Vec<(&'static str, i64, &'static [&'static str])> {
         ("socket", libc::SYS_socket, &["1", "1", "0"]),
         ("a pair", libc::SYS_socketpair, &["1", "1", "0", "zeros"]),
         ("connect", libc::SYS_connect, &["0", "zeros", "16"]),
-        (
-            "send to a socket by path",
-            libc::SYS_sendto,
-            &["1", "zeros", "1", "0", "zeros", "16"],
-        ),
+        ("send to a socket by path", libc::SYS_sendto, &["1", "zeros", "1", "0", "zeros", "16"]),
         ("pass descriptors", libc::SYS_sendmsg, &["1", "zeros", "0"]),
         ("execute", libc::SYS_execve, &["path", "0", "0"]),
-        (
-            "execute a descriptor",
-            libc::SYS_execveat,
-            &["0", "zeros", "0", "0", "4096"],
-        ),
+        ("execute a descriptor", libc::SYS_execveat, &["0", "zeros", "0", "0", "4096"]),
         ("signal the parent", libc::SYS_kill, &["parent", "0"]),
         ("signal itself by kill", libc::SYS_kill, &["own", "0"]),
         ("signal all", libc::SYS_kill, &["-1", "0"]),
-        (
-            "signal a thread of the parent",
-            libc::SYS_tgkill,
-            &["parent", "parent", "0"],
-        ),
+        ("signal a thread of the parent", libc::SYS_tgkill, &["parent", "parent", "0"]),
         ("queue a signal", libc::SYS_rt_sigqueueinfo, &["parent", "0", "zeros"]),
         ("trace", libc::SYS_ptrace, &["0", "parent", "0", "0"]),
-        (
-            "read another's memory",
-            libc::SYS_process_vm_readv,
-            &["parent", "zeros", "1", "zeros", "1", "0"],
-        ),
+        ("read another's memory", libc::SYS_process_vm_readv, &["parent", "zeros", "1", "zeros", "1", "0"]),
         ("take a descriptor", libc::SYS_pidfd_getfd, &["0", "0", "0"]),
         ("a process", libc::SYS_clone, &["17", "0", "0", "0", "0"]),
         ("a namespace", libc::SYS_unshare, &["268435456"]),
@@ -156,26 +110,10 @@ fn attacks() -> Vec<(&'static str, i64, &'static [&'static str])> {
         ("load a program", libc::SYS_bpf, &["0", "zeros", "0"]),
         ("take faults", libc::SYS_userfaultfd, &["0"]),
         ("control a device", libc::SYS_ioctl, &["0", "21523", "zeros"]),
-        (
-            "shared memory that is executable",
-            libc::SYS_shmat,
-            &["0", "0", "32768"],
-        ),
-        (
-            "protection by key",
-            libc::SYS_pkey_mprotect,
-            &["zeros", "4096", "4", "-1"],
-        ),
-        (
-            "give away pages of another",
-            libc::SYS_process_madvise,
-            &["0", "zeros", "0", "4", "0"],
-        ),
-        (
-            "end a page for the whole node",
-            libc::SYS_madvise,
-            &["zeros", "4096", "100"],
-        ),
+        ("shared memory that is executable", libc::SYS_shmat, &["0", "0", "32768"]),
+        ("protection by key", libc::SYS_pkey_mprotect, &["zeros", "4096", "4", "-1"]),
+        ("give away pages of another", libc::SYS_process_madvise, &["0", "zeros", "0", "4", "0"]),
+        ("end a page for the whole node", libc::SYS_madvise, &["zeros", "4096", "100"]),
         ("a lock that lends priority", libc::SYS_futex, &["zeros", "6", "0", "0"]),
     ]
 }
@@ -183,16 +121,8 @@ fn attacks() -> Vec<(&'static str, i64, &'static [&'static str])> {
 /// What only loading may do.
 fn conveniences() -> Vec<(&'static str, i64, &'static [&'static str])> {
     vec![
-        (
-            "executable memory",
-            libc::SYS_mmap,
-            &["0", "4096", "7", "34", "-1", "0"],
-        ),
-        (
-            "executable memory, and more bits",
-            libc::SYS_mmap,
-            &["0", "4096", "4294967300", "34", "-1", "0"],
-        ),
+        ("executable memory", libc::SYS_mmap, &["0", "4096", "7", "34", "-1", "0"]),
+        ("executable memory, and more bits", libc::SYS_mmap, &["0", "4096", "4294967300", "34", "-1", "0"]),
         ("memory becomes executable", libc::SYS_mprotect, &["zeros", "0", "5"]),
         ("a file of no place", libc::SYS_memfd_create, &["path", "0"]),
         ("seals", libc::SYS_fcntl, &["0", "1033", "0"]),
@@ -208,17 +138,10 @@ fn tried(until: &str, call: &str, number: i64, arguments: &[&str]) -> common::En
 
 #[test]
 fn attacks_end_the_process_on_every_thread() {
-    let refused: BTreeSet<i64> = lines(Filter::Loading)
-        .filter(|line| line.answer == Answer::Refused)
-        .map(|line| line.number)
-        .collect();
+    let refused: BTreeSet<i64> =
+        lines(Filter::Loading).filter(|line| line.answer == Answer::Refused).map(|line| line.number).collect();
     for (what, number, arguments) in attacks() {
-        for (until, call) in [
-            ("running", "call"),
-            ("loading", "call"),
-            ("running", "thread"),
-            ("loading", "thread"),
-        ] {
+        for (until, call) in [("running", "call"), ("loading", "call"), ("running", "thread"), ("loading", "thread")] {
             let end = tried(until, call, number, arguments);
             let fails = refused.contains(&number) && end.said.contains("-1 Some(Os { code: 38");
             assert!(end.by_filter() || fails, "{what}, {until}, {call}: {end:?}");
@@ -231,12 +154,7 @@ fn attacks_end_the_process_on_every_thread() {
 fn pulling_has_sockets_of_the_internet_and_only_to_connect() {
     let socket = |arguments: &[&str]| tried("pulling", "call", libc::SYS_socket, arguments);
     // IPv4 and IPv6, streams and datagrams, with the flags that are asked for at the same time.
-    for good in [
-        ["2", "1", "0"],
-        ["10", "526337", "6"],
-        ["2", "526338", "17"],
-        ["10", "2", "0"],
-    ] {
+    for good in [["2", "1", "0"], ["10", "526337", "6"], ["2", "526338", "17"], ["10", "2", "0"]] {
         let end = socket(&good);
         assert_eq!((end.signal, end.code), (None, Some(0)), "{good:?}: {end:?}");
     }
@@ -257,21 +175,9 @@ fn pulling_has_sockets_of_the_internet_and_only_to_connect() {
         ("who connects", libc::SYS_accept4, &["0", "0", "0", "0"]),
         ("pass descriptors", libc::SYS_sendmsg, &["1", "zeros", "0"]),
         ("take descriptors", libc::SYS_recvmsg, &["1", "zeros", "0"]),
-        (
-            "a program for a socket",
-            libc::SYS_setsockopt,
-            &["0", "1", "26", "zeros", "16"],
-        ),
-        (
-            "through a device of its choice",
-            libc::SYS_setsockopt,
-            &["0", "1", "25", "zeros", "4"],
-        ),
-        (
-            "who is at the other end",
-            libc::SYS_getsockopt,
-            &["0", "1", "17", "zeros", "zeros"],
-        ),
+        ("a program for a socket", libc::SYS_setsockopt, &["0", "1", "26", "zeros", "16"]),
+        ("through a device of its choice", libc::SYS_setsockopt, &["0", "1", "25", "zeros", "4"]),
+        ("who is at the other end", libc::SYS_getsockopt, &["0", "1", "17", "zeros", "zeros"]),
         ("a thread", libc::SYS_clone, &["331520", "0", "0", "0", "0"]),
     ];
     for (what, number, arguments) in others {

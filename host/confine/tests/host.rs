@@ -1,12 +1,6 @@
 //! What a host that has confined itself still does, and what it does not.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test")]
 
 mod common;
 
@@ -82,18 +76,10 @@ fn what_takes_over_a_node_fails() {
     let own = Own::new("attacks");
     for (what, number, arguments) in [
         ("trace", libc::SYS_ptrace, &["16", "parent"][..]),
-        (
-            "read memory",
-            libc::SYS_process_vm_readv,
-            &["parent", "zeros", "1", "zeros", "1", "0"],
-        ),
+        ("read memory", libc::SYS_process_vm_readv, &["parent", "zeros", "1", "zeros", "1", "0"]),
         ("take a descriptor", libc::SYS_pidfd_getfd, &["0", "0", "0"]),
         ("a namespace", libc::SYS_unshare, &["268435456"]),
-        (
-            "a namespace of a child",
-            libc::SYS_clone,
-            &["268435473", "0", "0", "0", "0"],
-        ),
+        ("a namespace of a child", libc::SYS_clone, &["268435473", "0", "0", "0", "0"]),
         ("enter a namespace", libc::SYS_setns, &["0", "0"]),
         ("mount", libc::SYS_mount, &["zeros", "zeros", "zeros", "0", "0"]),
         ("another root", libc::SYS_chroot, &["path"]),
@@ -101,18 +87,10 @@ fn what_takes_over_a_node_fails() {
         ("another identity", libc::SYS_setuid, &["0"]),
         ("a program in the kernel", libc::SYS_bpf, &["0", "zeros", "0"]),
         ("a module", libc::SYS_finit_module, &["0", "zeros", "0"]),
-        (
-            "count events",
-            libc::SYS_perf_event_open,
-            &["zeros", "0", "-1", "-1", "0"],
-        ),
+        ("count events", libc::SYS_perf_event_open, &["zeros", "0", "-1", "-1", "0"]),
         ("queue calls", libc::SYS_io_uring_setup, &["1", "zeros"]),
         ("keys", libc::SYS_keyctl, &["0", "-3", "0"]),
-        (
-            "by handle past directories",
-            libc::SYS_open_by_handle_at,
-            &["0", "zeros", "0"],
-        ),
+        ("by handle past directories", libc::SYS_open_by_handle_at, &["0", "zeros", "0"]),
         ("control a device", libc::SYS_ioctl, &["0", "19283", "zeros"]),
         ("packets as they are", libc::SYS_socket, &["17", "3", "768"]),
         ("be dumpable", libc::SYS_prctl, &["4", "1"]),
@@ -129,10 +107,7 @@ fn what_a_host_does_is_done() {
         for work in [work.to_owned(), format!("{work}-on-thread")] {
             let end = own.run(&[&work]);
             assert_eq!(end.code, Some(0), "{work}: {end:?}");
-            assert!(
-                !end.said.contains("done false") && !end.said.contains("Err"),
-                "{work}: {end:?}"
-            );
+            assert!(!end.said.contains("done false") && !end.said.contains("Err"), "{work}: {end:?}");
         }
     }
     let file = own.0.join("file");
@@ -197,11 +172,7 @@ fn no_capability_is_left_and_none_is_gained() {
         let has = u64::from_str_radix(line.rsplit('\t').next().unwrap(), 16).unwrap();
         assert_eq!(has & !syslog, 0, "{line}");
     }
-    assert!(
-        end.said.contains("NoNewPrivs:\t1") && end.said.contains("dumpable false"),
-        "{}",
-        end.said
-    );
+    assert!(end.said.contains("NoNewPrivs:\t1") && end.said.contains("dumpable false"), "{}", end.said);
     if is_root_here {
         let line = end.said.lines().find(|line| line.starts_with("CapBnd")).unwrap();
         let has = u64::from_str_radix(line.rsplit('\t').next().unwrap(), 16).unwrap();

@@ -9,10 +9,7 @@ fn named(page: &str) -> BTreeSet<String> {
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let first = rows.filter_map(|row| row.split('|').nth(1));
     let words = first.flat_map(|cell| cell.split('`').skip(1).step_by(2));
-    let calls = words.filter(|word| {
-        word.chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-    });
+    let calls = words.filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
     calls.map(str::to_owned).collect()
 }
 

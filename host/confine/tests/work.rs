@@ -1,12 +1,6 @@
 //! What a confined program still does: its work, and ending so that the host sees why.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test")]
 
 mod common;
 
@@ -52,10 +46,7 @@ fn a_fault_is_not_taken_for_an_attack() {
 
 #[test]
 fn a_stream_of_the_standard_library_is_no_file() {
-    assert!(
-        run("running", &["stream"]).by_filter(),
-        "it may be used then, and the doc comment of `talk` is wrong"
-    );
+    assert!(run("running", &["stream"]).by_filter(), "it may be used then, and the doc comment of `talk` is wrong");
 }
 
 #[test]
@@ -68,27 +59,17 @@ fn a_child_whose_parent_is_another_does_not_go_on() {
 #[test]
 fn limits_and_flags_are_what_was_asked() {
     let end = run("begin", &["status"]);
-    for line in [
-        "NoNewPrivs:\t1",
-        "Max address space         4294967296           4294967296",
-    ] {
+    for line in ["NoNewPrivs:\t1", "Max address space         4294967296           4294967296"] {
         assert!(end.said.contains(line), "{line}: {}", end.said);
     }
-    for line in [
-        "Max core file size        0                    0",
-        "Max file size             0                    0",
-    ] {
+    for line in ["Max core file size        0                    0", "Max file size             0                    0"]
+    {
         assert!(end.said.contains(line), "{line}: {}", end.said);
     }
-    for line in [
-        "Max open files            16                   16",
-        "Max cpu time              60                   61",
-    ] {
+    for line in
+        ["Max open files            16                   16", "Max cpu time              60                   61"]
+    {
         assert!(end.said.contains(line), "{line}: {}", end.said);
     }
-    assert!(
-        end.said.contains("Name:\ttry-calls") && end.said.contains("dumpable false"),
-        "{}",
-        end.said
-    );
+    assert!(end.said.contains("Name:\ttry-calls") && end.said.contains("dumpable false"), "{}", end.said);
 }

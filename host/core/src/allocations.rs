@@ -185,16 +185,8 @@ impl Allocations {
     }
 
     fn read(dir: &Path, is_new_node: bool) -> Result<Self, AllocationsError> {
-        let failed = |why| AllocationsError {
-            dir: dir.to_owned(),
-            why,
-        };
-        let Read {
-            dir,
-            store,
-            book,
-            unknown,
-        } = Store::open(dir, is_new_node).map_err(failed)?;
+        let failed = |why| AllocationsError { dir: dir.to_owned(), why };
+        let Read { dir, store, book, unknown } = Store::open(dir, is_new_node).map_err(failed)?;
         Ok(Self::of(Some(dir), store, book, unknown))
     }
 
@@ -263,11 +255,7 @@ impl Allocations {
     pub fn trouble(&self) -> Option<Arc<str>> {
         let known = self.lock();
         let unlisted = || known.past.first_bare().map(learn::unlisted);
-        known
-            .unknown
-            .clone()
-            .or_else(unlisted)
-            .or_else(|| known.failing.clone())
+        known.unknown.clone().or_else(unlisted).or_else(|| known.failing.clone())
     }
 
     /// What of the state directory could not be written the last time that it was tried, with the reasons. Text for people.
@@ -397,24 +385,16 @@ impl Allocations {
         match (allocations.is_empty(), amended.is_empty()) {
             (true, true) => {}
             (true, false) => known.book.note(&Change::Amend(Amend::of(amended))),
-            (false, _) => known.book.note(&Change::Acquire(Acquire {
-                consumer: who.clone(),
-                allocations,
-                units: amended,
-            })),
+            (false, _) => {
+                known.book.note(&Change::Acquire(Acquire { consumer: who.clone(), allocations, units: amended }))
+            }
         }
         known.tell(replies);
         drop(known);
         if ttl.is_some() {
             self.0.renewed.notify_one();
         }
-        Noted {
-            unsaved: self.unsaved(),
-            ids,
-            new,
-            is_new,
-            units,
-        }
+        Noted { unsaved: self.unsaved(), ids, new, is_new, units }
     }
 
     /// What was noted is not so after all.
@@ -468,11 +448,7 @@ impl Known {
         let mut units = Units::new();
         with(key, record, &mut units);
         let allocations = BTreeMap::from([(self.book.new_id(), ask.acquired_now())]);
-        self.book.note(&Change::Acquire(Acquire {
-            consumer: Consumer::Pods,
-            allocations,
-            units,
-        }));
+        self.book.note(&Change::Acquire(Acquire { consumer: Consumer::Pods, allocations, units }));
     }
 }
 

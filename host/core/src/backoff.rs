@@ -13,9 +13,7 @@ impl Backoff {
     /// Pauses from `shortest` to `longest`.
     #[must_use]
     pub fn new(shortest: Duration, longest: Duration) -> Self {
-        let pauses = ExponentialBuilder::new()
-            .with_min_delay(shortest)
-            .with_max_delay(longest);
+        let pauses = ExponentialBuilder::new().with_min_delay(shortest).with_max_delay(longest);
         let pauses = pauses.with_jitter().without_max_times().build();
         Self { pauses, longest }
     }

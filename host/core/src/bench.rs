@@ -126,11 +126,7 @@ impl Bench {
             units: record.units,
             shared_nodes: record.shared_nodes,
         };
-        Ok(Listed {
-            pools: inventory.pools.into_iter().map(pool).collect(),
-            rejected,
-            contested,
-        })
+        Ok(Listed { pools: inventory.pools.into_iter().map(pool).collect(), rejected, contested })
     }
 
     fn contested(&self, inventory: &Inventory) -> BTreeMap<UnitId, Arc<str>> {
@@ -155,10 +151,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or asks for what the policy does not grant.
     pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
-        let record = PoolRecord {
-            shared_nodes: pool.shared_nodes.clone(),
-            ..PoolRecord::default()
-        };
+        let record = PoolRecord { shared_nodes: pool.shared_nodes.clone(), ..PoolRecord::default() };
         let answer = self.call(CallPurpose::Allocate, units, |component, host, units| {
             component.allocate(host, pool.asked.as_str(), units)
         });

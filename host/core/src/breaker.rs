@@ -118,9 +118,7 @@ impl Breaker {
         let record = self.0.lock();
         let units = record.units.iter();
         Problems {
-            units: units
-                .filter_map(|(id, unit)| Some((id.clone(), Arc::clone(unit.why(now)?))))
-                .collect(),
+            units: units.filter_map(|(id, unit)| Some((id.clone(), Arc::clone(unit.why(now)?)))).collect(),
             all: record.all.why(now).cloned(),
         }
     }
@@ -168,11 +166,7 @@ mod tests {
         assert!(!fail(start), "it was begun before");
         let mut now = start;
         for pause in [2, 4, 8, 16, 32, 64, 120, 120] {
-            assert!(!is_given(
-                &breaker,
-                "a",
-                now + SECOND * pause - Duration::from_millis(1)
-            ));
+            assert!(!is_given(&breaker, "a", now + SECOND * pause - Duration::from_millis(1)));
             now += SECOND * pause;
             assert!(is_given(&breaker, "a", now));
             assert!(fail(now), "one failure is enough now");

@@ -78,9 +78,7 @@ impl CallHost {
         let answer = recorder.record_call(kind, || call(self))?;
         match answer.host.into_any().downcast() {
             Ok(host) => Ok((answer.value, host)),
-            Err(_) => Err(CallError::Host(HostFault(
-                "the sandbox returned another call's capabilities".into(),
-            ))),
+            Err(_) => Err(CallError::Host(HostFault("the sandbox returned another call's capabilities".into()))),
         }
     }
 
@@ -151,9 +149,7 @@ impl CallHost {
     }
 
     fn device(&self, handle: DeviceHandle) -> Answered<DevicePath> {
-        self.held_device(handle)
-            .cloned()
-            .ok_or_else(|| forged("device", handle.0))
+        self.held_device(handle).cloned().ok_or_else(|| forged("device", handle.0))
     }
 
     /// Asks about a held device, and says `gone` where the device is what is missing.

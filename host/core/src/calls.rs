@@ -49,10 +49,7 @@ impl Calls {
     /// The same plugin's under another policy. What it keeps is its own, and so is the leave to block: a read that never returns
     /// costs the plugin, not each trial.
     pub(crate) fn under(&self, grants: Arc<Grants>) -> Self {
-        Self {
-            blocking: Arc::clone(&self.blocking),
-            ..Self::new(grants, Arc::clone(&self.services))
-        }
+        Self { blocking: Arc::clone(&self.blocking), ..Self::new(grants, Arc::clone(&self.services)) }
     }
 
     /// The component, once it is loaded.
@@ -88,9 +85,7 @@ impl Calls {
         let host = |message: String| CallError::Host(HostFault(message));
         let permit = tokio::time::timeout(patience, Arc::clone(&self.blocking).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else {
-            return Err(host(format!(
-                "{BLOCKING_CALLS} earlier calls have not returned from the kernel"
-            )));
+            return Err(host(format!("{BLOCKING_CALLS} earlier calls have not returned from the kernel")));
         };
         let span = tracing::Span::current();
         let mut call = UnderWay {

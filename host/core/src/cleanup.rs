@@ -66,10 +66,7 @@ impl Cleaner {
 
     /// Of how much that was found this became.
     fn count(&self, outcomes: &[Outcome]) -> usize {
-        self.found
-            .iter()
-            .filter(|found| outcomes.contains(&found.outcome))
-            .count()
+        self.found.iter().filter(|found| outcomes.contains(&found.outcome)).count()
     }
 
     /// Removes a file or a socket. One that has gone by itself is none.
@@ -88,11 +85,7 @@ impl Cleaner {
         const WHAT: &str = "labels";
         let file = dir.join(labels::FILE);
         self.judge(WHAT, &file, labels::is_ours(&file), "devgate did not write it");
-        let names = fs::read_dir(dir)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name());
+        let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
         let unfinished = names.filter(|name| name.to_str().is_some_and(is_temporary));
         // What was not finished may have been cut off before its first line was whole; no other program uses these names.
         let names = iter::once(labels::TEMPORARY.into()).chain(unfinished);
@@ -161,12 +154,7 @@ impl Cleaner {
             return;
         }
         let path = path.to_owned();
-        self.found.push(Leftover {
-            what,
-            path,
-            outcome,
-            why,
-        });
+        self.found.push(Leftover { what, path, outcome, why });
     }
 }
 

@@ -174,10 +174,7 @@ mod tests {
         assert_eq!(*open("nics").load().unwrap(), *b"");
         let copy = state.copy();
         copy.store(&still(), b"on trial").unwrap();
-        assert_eq!(
-            (&*copy.load().unwrap(), &*state.load().unwrap()),
-            (&b"on trial"[..], &b"two"[..])
-        );
+        assert_eq!((&*copy.load().unwrap(), &*state.load().unwrap()), (&b"on trial"[..], &b"two"[..]));
         let forgetful = ComponentState::new(None, &name("gpus"));
         forgetful.store(&still(), b"x").unwrap();
         assert_eq!(*forgetful.clone().load().unwrap(), *b"x");
@@ -223,11 +220,7 @@ mod tests {
         assert!(matches!(more, Err(NotStored::TooLarge)));
         assert_eq!(*state.load().unwrap(), *vec![1; MOST_BYTES]);
         fs::write(dir.path().join("state/gpus"), vec![3; MOST_BYTES + 1]).unwrap();
-        assert!(
-            ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"))
-                .load()
-                .is_err()
-        );
+        assert!(ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus")).load().is_err());
     }
 
     #[test]
@@ -269,13 +262,8 @@ mod tests {
     async fn a_turn_that_never_ends_is_not_waited_for_forever() {
         let state = ComponentState::new(None, &name("gpus"));
         let _hangs = state.write_turn().await.unwrap();
-        let Err(error) = state.write_turn_within(Duration::from_millis(10)).await else {
-            panic!("two turns")
-        };
-        assert!(
-            error.to_string().contains("the state directory's disk hangs"),
-            "{error}"
-        );
+        let Err(error) = state.write_turn_within(Duration::from_millis(10)).await else { panic!("two turns") };
+        assert!(error.to_string().contains("the state directory's disk hangs"), "{error}");
     }
 
     #[test]

@@ -133,18 +133,11 @@ pub(crate) struct AllDevices {
 impl AllDevices {
     pub(crate) fn new(registry: Registry, allocations: Allocations) -> Self {
         let busy = KeyedLock::default();
-        Self {
-            registry,
-            allocations,
-            busy,
-        }
+        Self { registry, allocations, busy }
     }
 
     fn resource<T: Default>(&self, name: &ResourceName, of: impl FnOnce(&Resource) -> T) -> T {
-        self.registry
-            .resource(name)
-            .map(|resource| of(&resource))
-            .unwrap_or_default()
+        self.registry.resource(name).map(|resource| of(&resource)).unwrap_or_default()
     }
 
     async fn give(&self, who: &Consumer, asks: &[Ask], ttl: Option<Duration>) -> Result<Vec<Granted>, AllocateError> {
@@ -185,28 +178,14 @@ impl AllDevices {
             let mut ids = ask.ids.clone();
             ids.sort_unstable();
             ids.dedup();
-            Granted {
-                id,
-                tag: ask.tag.clone(),
-                resource: ask.resource.clone(),
-                ids,
-                reply,
-                left: ttl,
-            }
+            Granted { id, tag: ask.tag.clone(), resource: ask.resource.clone(), ids, reply, left: ttl }
         });
         Ok(granted.collect())
     }
 }
 
 fn part<'a>(ask: &'a Ask, resource: &'a Resource) -> Part<'a> {
-    Part {
-        resource,
-        ids: &ask.ids,
-        share: ask.share.as_deref(),
-        mode: ask.mode,
-        tag: &ask.tag,
-        is_kept: true,
-    }
+    Part { resource, ids: &ask.ids, share: ask.share.as_deref(), mode: ask.mode, tag: &ask.tag, is_kept: true }
 }
 
 impl Devices for AllDevices {

@@ -30,11 +30,7 @@ use std::time::Duration;
 const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
 
 /// `/dev/null`, which every kernel lists in `/sys/dev/char`.
-const NULL: NodeNumber = NodeNumber {
-    kind: NodeKind::Character,
-    major: 1,
-    minor: 3,
-};
+const NULL: NodeNumber = NodeNumber { kind: NodeKind::Character, major: 1, minor: 3 };
 
 /// A plugin's policy on a node. Decides, and remembers nothing that it decides by: the tree may change between two questions.
 #[derive(Clone)]
@@ -85,14 +81,8 @@ impl Grants {
             node,
             config: policy.config.to_string().into(),
             policy,
-            refusals: Arc::new(Mutex::new(LogThrottle::new(
-                64,
-                Bucket::new(64, Duration::from_secs(30)),
-            ))),
-            lines: Arc::new(Mutex::new(LogThrottle::new(
-                256,
-                Bucket::new(u32::MAX, Duration::from_secs(1)),
-            ))),
+            refusals: Arc::new(Mutex::new(LogThrottle::new(64, Bucket::new(64, Duration::from_secs(30))))),
+            lines: Arc::new(Mutex::new(LogThrottle::new(256, Bucket::new(u32::MAX, Duration::from_secs(1))))),
             log_capture: None,
             recorder: Arc::default(),
         }
@@ -221,10 +211,7 @@ impl Grants {
                     Ok(Some(Ok(node))) => granted.push(node),
                     Ok(Some(Err(why))) => withheld.push(why),
                     // The kernel names a node that is not there, or is another one: said, so that it can be explained.
-                    Err(error) => withheld.push(Withheld {
-                        what: owner.name().to_owned(),
-                        why: error.to_string(),
-                    }),
+                    Err(error) => withheld.push(Withheld { what: owner.name().to_owned(), why: error.to_string() }),
                 }
             }
         }
@@ -238,12 +225,7 @@ impl Grants {
     fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<&Facts<'_>>) -> Result<GrantedNode, Withheld> {
         let refused = self.refusal(&node, owner).map_or(Ok(()), Err);
         match refused.and_then(|()| self.group_of(&node, owner)) {
-            Ok(group) => Ok(GrantedNode {
-                node,
-                grant,
-                owner: owner.map(|owner| owner.device.clone()),
-                group,
-            }),
+            Ok(group) => Ok(GrantedNode { node, grant, owner: owner.map(|owner| owner.device.clone()), group }),
             Err(why) => Err(Withheld { what: node.path, why }),
         }
     }
@@ -253,9 +235,7 @@ impl Grants {
         let subsystem = owner.asked().as_ref().ok()?.as_ref()?;
         let (_, covering) = self.reach_of(owner)?;
         let offers = covering.into_iter().filter(|s| s.usage == Use::Offer);
-        offers
-            .filter_map(|s| s.node_offer(&subsystem.name, owner.device.name()))
-            .reduce(least)
+        offers.filter_map(|s| s.node_offer(&subsystem.name, owner.device.name())).reduce(least)
     }
 
     /// A node by its path, as the policy's `host-nodes` list it.
@@ -291,10 +271,7 @@ impl Grants {
     pub(crate) fn no_longer_offered(&self, unit: &UnitRecord) -> Option<String> {
         let lost = |device: &&DevicePath| self.usage(device) != Some(Use::Offer);
         if let Some(device) = unit.backing.iter().find(lost) {
-            return Some(format!(
-                "device {} is not offered by the policy any more",
-                device.name()
-            ));
+            return Some(format!("device {} is not offered by the policy any more", device.name()));
         }
         let granted = |node: &&GrantedNode| {
             let by_path = || self.policy.host_nodes.grant(&node.node.path).is_some();
@@ -330,9 +307,7 @@ impl Grants {
         }
         if owner.is_none() && !self.node.is_recorded() && self.node.owner_of(NULL).is_none() {
             let path = &node.path;
-            return Some(format!(
-                "{path}: cannot tell what it is: the node's /sys/dev is not there to look it up"
-            ));
+            return Some(format!("{path}: cannot tell what it is: the node's /sys/dev is not there to look it up"));
         }
         self.in_use(node, owner)
     }
@@ -363,13 +338,7 @@ impl Grants {
                     continue;
                 };
                 let (nodes, withheld) = self.nodes(&device, None)?;
-                found.push(Match {
-                    device,
-                    subsystem: subsystem.to_owned(),
-                    usage,
-                    nodes,
-                    withheld,
-                });
+                found.push(Match { device, subsystem: subsystem.to_owned(), usage, nodes, withheld });
             }
         }
         Ok(found)
@@ -425,11 +394,7 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(node: &'a Node, device: &'a DevicePath) -> Self {
-        Self {
-            node,
-            device,
-            subsystem: OnceCell::new(),
-        }
+        Self { node, device, subsystem: OnceCell::new() }
     }
 
     /// What the node answers to the question for its subsystem.

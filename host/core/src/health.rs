@@ -37,10 +37,8 @@ impl UnitHealth {
     /// last, by this host or before it was restarted, recovers as if it had been seen all the time.
     pub(crate) fn first(verdict: &Verdict, known: Option<&UnhealthyUnit>, policy: &Health, now: Instant) -> Self {
         if let Some(unhealthy) = known {
-            let mut health = Self {
-                state: State::Unhealthy(unhealthy.reason.as_str().into(), unhealthy.since),
-                pending: None,
-            };
+            let mut health =
+                Self { state: State::Unhealthy(unhealthy.reason.as_str().into(), unhealthy.since), pending: None };
             health.update(verdict, policy, now);
             return health;
         }
@@ -77,11 +75,7 @@ impl UnitHealth {
             Some((_, since)) => *since,
             None => now,
         };
-        let needed = if new == State::Healthy {
-            policy.healthy_after
-        } else {
-            policy.unhealthy_after
-        };
+        let needed = if new == State::Healthy { policy.healthy_after } else { policy.unhealthy_after };
         if now.duration_since(since) >= needed {
             self.state = new;
             self.pending = None;
@@ -193,39 +187,20 @@ mod tests {
     fn what_was_unhealthy_before_recovers_only_as_long_as_the_policy_asks() {
         let now = Instant::now();
         let then = When(std::time::UNIX_EPOCH);
-        let known = UnhealthyUnit {
-            reason: "too hot".into(),
-            since: then,
-            boot: None,
-        };
+        let known = UnhealthyUnit { reason: "too hot".into(), since: then, boot: None };
         let after =
             |verdict: &Verdict, healthy: u64| UnitHealth::first(verdict, Some(&known), &policy(0, healthy), now);
         let reason = "too hot";
         let unknown = Verdict::Unknown("no answer".into());
-        assert_eq!(
-            after(&unknown, 0).unhealthy_since(),
-            Some((reason, then)),
-            "nothing was found out"
-        );
+        assert_eq!(after(&unknown, 0).unhealthy_since(), Some((reason, then)), "nothing was found out");
         let mut health = after(&Verdict::Healthy, 30);
-        assert_eq!(
-            (health.settling(), health.unhealthy_since()),
-            (Some(Settling::Recovering), Some((reason, then)))
-        );
+        assert_eq!((health.settling(), health.unhealthy_since()), (Some(Settling::Recovering), Some((reason, then))));
         health.update(&Verdict::Healthy, &policy(0, 30), now + Duration::from_secs(30));
         assert_eq!((health.settling(), health.unhealthy_since()), (None, None));
-        assert_eq!(
-            after(&Verdict::Healthy, 0).unhealthy_since(),
-            None,
-            "found healthy is evidence"
-        );
+        assert_eq!(after(&Verdict::Healthy, 0).unhealthy_since(), None, "found healthy is evidence");
         let worse = after(&bad(), 0);
         assert_eq!(worse.unhealthy().as_deref(), Some("too\\nhot"));
-        assert_eq!(
-            worse.unhealthy_since().map(|(_, since)| since),
-            Some(then),
-            "ill all the time"
-        );
+        assert_eq!(worse.unhealthy_since().map(|(_, since)| since), Some(then), "ill all the time");
     }
 
     #[test]
@@ -252,12 +227,7 @@ mod tests {
             health.update(&verdict, &policy(2, 2), at(second));
         }
         assert!(health.unhealthy().is_some());
-        for (second, verdict) in [
-            (3, Verdict::Healthy),
-            (4, unknown),
-            (5, Verdict::Healthy),
-            (6, Verdict::Healthy),
-        ] {
+        for (second, verdict) in [(3, Verdict::Healthy), (4, unknown), (5, Verdict::Healthy), (6, Verdict::Healthy)] {
             health.update(&verdict, &policy(2, 2), at(second));
             assert!(health.unhealthy().is_some(), "that it is well must be seen to last");
         }

@@ -56,16 +56,10 @@ impl HealthStore {
     /// and said to be.
     pub(crate) fn open(dir: Option<&Dir>, boot: Option<String>) -> Self {
         let file = dir.map(file);
-        let content = file
-            .as_ref()
-            .and_then(|file| file.read_or_put_aside::<Content>("what was unhealthy before is not known"));
+        let content =
+            file.as_ref().and_then(|file| file.read_or_put_aside::<Content>("what was unhealthy before is not known"));
         let known = content.map(|content| content.unhealthy).unwrap_or_default();
-        Self(Arc::new(Inner {
-            file,
-            boot,
-            known: Mutex::new(known),
-            changed: Notify::new(),
-        }))
+        Self(Arc::new(Inner { file, boot, known: Mutex::new(known), changed: Notify::new() }))
     }
 
     /// What was found wrong with a unit; nothing of another boot where `forgives`.
@@ -80,16 +74,10 @@ impl HealthStore {
     pub(crate) fn record(&self, plugin: &PluginName, id: &UnitId, unhealthy: Option<(&str, When)>) {
         let mut known = self.0.known.lock();
         let changed = match unhealthy {
-            None => known
-                .get_mut(plugin.as_str())
-                .is_some_and(|units| units.remove(id.as_str()).is_some()),
+            None => known.get_mut(plugin.as_str()).is_some_and(|units| units.remove(id.as_str()).is_some()),
             Some((reason, since)) => {
                 let units = known.entry(plugin.to_string()).or_default();
-                let unhealthy = UnhealthyUnit {
-                    reason: reason.to_string(),
-                    since,
-                    boot: self.0.boot.clone(),
-                };
+                let unhealthy = UnhealthyUnit { reason: reason.to_string(), since, boot: self.0.boot.clone() };
                 let before = units.get(id.as_str());
                 let new = before.is_none_or(|before| before.boot != unhealthy.boot);
                 if new || before.is_some_and(|before| before.reason != unhealthy.reason) {
@@ -135,10 +123,7 @@ impl HealthStore {
 
     fn write(&self) -> io::Result<()> {
         let Some(file) = &self.0.file else { return Ok(()) };
-        let content = Content {
-            version: VERSION,
-            unhealthy: self.0.known.lock().clone(),
-        };
+        let content = Content { version: VERSION, unhealthy: self.0.known.lock().clone() };
         file.write(&content)
     }
 
@@ -159,12 +144,7 @@ fn forget_oldest(units: &mut BTreeMap<String, UnhealthyUnit>) {
 }
 
 fn file(dir: &Dir) -> StateFile {
-    StateFile {
-        dir: dir.clone(),
-        name: NAME,
-        version: VERSION,
-        most: MOST_BYTES,
-    }
+    StateFile { dir: dir.clone(), name: NAME, version: VERSION, most: MOST_BYTES }
 }
 
 #[cfg(test)]
@@ -191,17 +171,10 @@ mod tests {
         first.write().unwrap();
         let second = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1));
         let known = second.get(&plugin, &id, true).unwrap();
-        assert_eq!(
-            (known.reason.as_str(), known.since),
-            ("too hot", then),
-            "since it was found first"
-        );
+        assert_eq!((known.reason.as_str(), known.since), ("too hot", then), "since it was found first");
         second.record(&plugin, &id, None);
         second.write().unwrap();
-        assert_eq!(
-            HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1)).get(&plugin, &id, false),
-            None
-        );
+        assert_eq!(HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(1)).get(&plugin, &id, false), None);
     }
 
     #[test]
@@ -215,11 +188,7 @@ mod tests {
         assert!(next.get(&plugin, &id, false).is_some());
         assert_eq!(next.get(&plugin, &id, true), None);
         // Not knowing which boot this is, is no evidence.
-        assert!(
-            HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), None)
-                .get(&plugin, &id, true)
-                .is_some()
-        );
+        assert!(HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), None).get(&plugin, &id, true).is_some());
     }
 
     #[test]
@@ -231,11 +200,7 @@ mod tests {
             health_store.record(&plugin, &id, Some(("off the bus", When::now())));
             health_store.write().unwrap();
         }
-        assert!(
-            HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(2))
-                .get(&plugin, &id, true)
-                .is_some()
-        );
+        assert!(HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), boot(2)).get(&plugin, &id, true).is_some());
     }
 
     #[test]
@@ -249,15 +214,8 @@ mod tests {
         }
         health_store.record(&plugin, &id, Some(("y", When::now())));
         assert!(health_store.get(&plugin, &id, false).is_some());
-        assert_eq!(
-            health_store.get(&plugin, &UnitId::try_new("old-0").unwrap(), false),
-            None
-        );
-        assert!(
-            health_store
-                .get(&plugin, &UnitId::try_new("old-1").unwrap(), false)
-                .is_some()
-        );
+        assert_eq!(health_store.get(&plugin, &UnitId::try_new("old-0").unwrap(), false), None);
+        assert!(health_store.get(&plugin, &UnitId::try_new("old-1").unwrap(), false).is_some());
     }
 
     #[test]
@@ -268,10 +226,7 @@ mod tests {
             let (plugin, id) = names();
             let health_store = HealthStore::open(Some(&Dir::open(dir.path()).unwrap()), None);
             assert_eq!(health_store.get(&plugin, &id, false), None);
-            assert_eq!(
-                fs::read_to_string(dir.path().join("unhealthy.json.unreadable")).unwrap(),
-                text
-            );
+            assert_eq!(fs::read_to_string(dir.path().join("unhealthy.json.unreadable")).unwrap(), text);
             assert!(!dir.path().join(NAME).exists());
         }
     }

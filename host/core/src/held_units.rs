@@ -291,16 +291,10 @@ impl HeldUnits {
             };
             held.version = self.version();
             let before = state.failures.remove(id).filter(|failure| failure.what == what);
-            let mut backoff = before.map_or_else(
-                || Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
-                |failure| failure.backoff,
-            );
-            let failure = LifecycleFailure {
-                what,
-                reason: Arc::clone(reason),
-                again: Instant::now() + backoff.pause(),
-                backoff,
-            };
+            let mut backoff =
+                before.map_or_else(|| Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF), |failure| failure.backoff);
+            let failure =
+                LifecycleFailure { what, reason: Arc::clone(reason), again: Instant::now() + backoff.pause(), backoff };
             state.failures.insert(id.clone(), failure);
         }
         drop(state);
@@ -338,10 +332,7 @@ impl HeldUnits {
             id: id.to_string(),
             since: held.since,
             may_end: !(held.elsewhere && lifecycle)
-                && state
-                    .failures
-                    .get(id)
-                    .is_none_or(|failure| failure.what == FailedCall::Start),
+                && state.failures.get(id).is_none_or(|failure| failure.what == FailedCall::Start),
             version: Some((index, held.version)),
         };
         state.all.iter().filter(|(_, held)| held.pods).map(held).collect()
@@ -356,10 +347,7 @@ impl HeldUnits {
     /// What failed, is free, and may be tried again now; and when the next such time is.
     pub(crate) fn due_retries(&self) -> (Vec<UnitId>, Option<Instant>) {
         let (state, now) = (self.state.lock(), Instant::now());
-        let failures = state
-            .failures
-            .iter()
-            .filter(|(_, failure)| failure.what != FailedCall::Start);
+        let failures = state.failures.iter().filter(|(_, failure)| failure.what != FailedCall::Start);
         let (due, later): (Vec<_>, Vec<_>) = failures.partition(|(_, failure)| failure.again <= now);
         let next = later.iter().map(|(_, failure)| failure.again).min();
         (due.into_iter().map(|(id, _)| id.clone()).collect(), next)
@@ -368,10 +356,7 @@ impl HeldUnits {
     /// The unit and what failed, if it is still to be tried again now: under its turn.
     pub(crate) fn failed_call(&self, id: &UnitId) -> Option<(HeldUnit, FailedCall)> {
         let state = self.state.lock();
-        let failure = state
-            .failures
-            .get(id)
-            .filter(|failure| failure.again <= Instant::now())?;
+        let failure = state.failures.get(id).filter(|failure| failure.again <= Instant::now())?;
         let held = state.all.get(id).filter(|_| failure.what != FailedCall::Start)?;
         Some((held.clone(), failure.what))
     }
@@ -405,11 +390,6 @@ impl HeldUnit {
 impl LifecycleFailure {
     /// Something to be tried at once.
     fn new(what: FailedCall, reason: Arc<str>) -> Self {
-        Self {
-            what,
-            reason,
-            again: Instant::now(),
-            backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
-        }
+        Self { what, reason, again: Instant::now(), backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF) }
     }
 }

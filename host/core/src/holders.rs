@@ -157,13 +157,7 @@ mod tests {
     use super::*;
 
     fn at(begun: Instant) -> Holders {
-        Holders {
-            seen: BTreeMap::new(),
-            recorded: None,
-            poll: 1,
-            process: 1,
-            begun,
-        }
+        Holders { seen: BTreeMap::new(), recorded: None, poll: 1, process: 1, begun }
     }
 
     #[test]

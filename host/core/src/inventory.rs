@@ -171,16 +171,8 @@ pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
 impl UnitRecord {
     fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, Refused> {
         let id = UnitId::try_new(&unit.id).map_err(|e| Refused::Name(e.problem()))?;
-        let backing = unit
-            .backing
-            .iter()
-            .map(|handle| backing(host, *handle))
-            .collect::<Result<BTreeSet<_>, _>>()?;
-        let nodes = unit
-            .nodes
-            .iter()
-            .map(|handle| held_node(host, *handle))
-            .collect::<Result<Vec<_>, _>>()?;
+        let backing = unit.backing.iter().map(|handle| backing(host, *handle)).collect::<Result<BTreeSet<_>, _>>()?;
+        let nodes = unit.nodes.iter().map(|handle| held_node(host, *handle)).collect::<Result<Vec<_>, _>>()?;
         let numa_nodes = backing.iter().filter_map(numa).collect();
         let (backing, nodes) = (backing.into_iter().collect::<Vec<_>>(), once_each(nodes));
         if let Some(problem) = host.group_problem(&nodes, &backing) {
@@ -217,20 +209,14 @@ impl UnitRecord {
             own.map(|n| n.node.number)
         };
         // The device that a node belongs to is part of the unit, whatever the component says that it is made of.
-        let owners = self
-            .nodes
-            .iter()
-            .filter(|n| !n.grant.shared)
-            .filter_map(|n| n.owner.clone());
+        let owners = self.nodes.iter().filter(|n| !n.grant.shared).filter_map(|n| n.owner.clone());
         let mut backing: Vec<_> = self.backing.iter().cloned().chain(owners).collect();
         backing.sort();
         backing.dedup();
         Footprint {
             id: self.id.clone(),
             exclusive: numbers(false).collect(),
-            shared: numbers(true)
-                .chain(pool.shared_nodes.iter().map(|n| n.node.number))
-                .collect(),
+            shared: numbers(true).chain(pool.shared_nodes.iter().map(|n| n.node.number)).collect(),
             backing,
             pieces: self.pieces.clone(),
             values: self.values.clone(),
@@ -245,19 +231,12 @@ impl UnitRecord {
         host.lends(&self.id, &self.backing);
         Unit {
             id: self.id.to_string(),
-            backing: self
-                .backing
-                .iter()
-                .map(|device| host.hold_device(device.clone()))
-                .collect(),
+            backing: self.backing.iter().map(|device| host.hold_device(device.clone())).collect(),
             nodes: self.nodes.iter().map(|node| host.hold_node(node.clone())).collect(),
             properties: self
                 .properties
                 .iter()
-                .map(|(name, value)| Property {
-                    name: name.clone(),
-                    value: value.clone(),
-                })
+                .map(|(name, value)| Property { name: name.clone(), value: value.clone() })
                 .collect(),
         }
     }
@@ -280,18 +259,12 @@ fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Res
         those.filter_map(|node| node.owner.as_ref())
     };
     let shared: BTreeSet<_> = owners(true).collect();
-    let devices: BTreeSet<_> = backing
-        .iter()
-        .filter(|device| !shared.contains(device))
-        .chain(owners(false))
-        .collect();
+    let devices: BTreeSet<_> = backing.iter().filter(|device| !shared.contains(device)).chain(owners(false)).collect();
     let mut pieces = BTreeSet::new();
     for device in devices {
         pieces.insert(device.clone());
-        pieces.extend(host.pieces(device).map_err(|error| Refused::Pieces {
-            device: escape(device.name(), 80),
-            error,
-        })?);
+        pieces
+            .extend(host.pieces(device).map_err(|error| Refused::Pieces { device: escape(device.name(), 80), error })?);
     }
     Ok(pieces.into_iter().collect())
 }
@@ -301,10 +274,7 @@ fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, Refused
 }
 
 fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, Refused> {
-    let nodes = handles
-        .iter()
-        .map(|handle| held_node(host, *handle))
-        .collect::<Result<Vec<_>, _>>()?;
+    let nodes = handles.iter().map(|handle| held_node(host, *handle)).collect::<Result<Vec<_>, _>>()?;
     if let Some(node) = nodes.iter().find(|node| node.group.is_some()) {
         return Err(Refused::Group(node.node.path.clone()));
     }
@@ -333,8 +303,5 @@ fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, Refused> {
             return Err(Refused::Property(escape(&property.name, 80)));
         }
     }
-    Ok(given
-        .into_iter()
-        .map(|property| (property.name, property.value))
-        .collect())
+    Ok(given.into_iter().map(|property| (property.name, property.value)).collect())
 }

@@ -61,15 +61,8 @@ impl MatchedLines {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             format!("p{}-{}", std::process::id(), now.as_nanos())
         };
-        let kept = Kept {
-            patterns,
-            off: Some(UNREAD.to_owned()),
-            ..Kept::default()
-        };
-        Self {
-            boot: boot.unwrap_or_else(unknown),
-            kept: Mutex::new(kept),
-        }
+        let kept = Kept { patterns, off: Some(UNREAD.to_owned()), ..Kept::default() };
+        Self { boot: boot.unwrap_or_else(unknown), kept: Mutex::new(kept) }
     }
 
     /// Whether it wants lines and no watch of the log has begun for it yet.
@@ -108,12 +101,7 @@ impl MatchedLines {
         let other = by_time.filter(|by_time| *by_time != kept.by_time);
         if let Some(by_time) = other {
             // The other source's numbers say nothing about these: all of its lines are new, and all cursors are foreign.
-            *kept = Kept {
-                by_time,
-                last: None,
-                lost: None,
-                ..kept.anew(&kept.patterns)
-            };
+            *kept = Kept { by_time, last: None, lost: None, ..kept.anew(&kept.patterns) };
         }
         changed || (other.is_some() && was_read)
     }
@@ -146,10 +134,7 @@ impl MatchedLines {
         let mut anew = kept.anew(patterns);
         // It has not been read for these patterns because they are not in force.
         anew.off = anew.off.filter(|why| why != UNREAD);
-        Arc::new(Self {
-            boot: self.boot.clone(),
-            kept: Mutex::new(anew),
-        })
+        Arc::new(Self { boot: self.boot.clone(), kept: Mutex::new(anew) })
     }
 
     /// Takes a line, unless it has been taken already; whether a pattern captured something.
@@ -179,10 +164,7 @@ impl MatchedLines {
     /// What the status says of it, where there is anything to hear.
     pub(crate) fn status(&self) -> Option<KernelLogStatus> {
         let kept = self.kept.lock();
-        (!kept.patterns.is_empty()).then(|| KernelLogStatus {
-            off: kept.off.clone(),
-            gaps: kept.gaps,
-        })
+        (!kept.patterns.is_empty()).then(|| KernelLogStatus { off: kept.off.clone(), gaps: kept.gaps })
     }
 
     /// What was captured after a cursor (from the first that is kept, where it is empty), oldest first, at most `most`.
@@ -212,9 +194,7 @@ impl MatchedLines {
         }
         Ok(LogBatch {
             events,
-            cursor: reached
-                .or(after)
-                .map_or_else(String::new, |place| self.cursor(&kept, place)),
+            cursor: reached.or(after).map_or_else(String::new, |place| self.cursor(&kept, place)),
             gap: foreign || kept.has_lost_since(after),
         })
     }
@@ -241,11 +221,7 @@ impl MatchedLines {
             Some((era, (line.parse().ok()?, pattern.parse().ok()?)))
         };
         let (era, place) = place().ok_or_else(invalid)?;
-        Ok(if era == self.era(kept) {
-            Since::After(place)
-        } else {
-            Since::Elsewhere
-        })
+        Ok(if era == self.era(kept) { Since::After(place) } else { Since::Elsewhere })
     }
 }
 
@@ -260,10 +236,7 @@ enum Since {
 impl Kept {
     /// Whether these are its patterns, wherever the policy has them.
     fn has(&self, patterns: &[KernelPattern]) -> bool {
-        self.patterns
-            .iter()
-            .map(KernelPattern::as_str)
-            .eq(patterns.iter().map(KernelPattern::as_str))
+        self.patterns.iter().map(KernelPattern::as_str).eq(patterns.iter().map(KernelPattern::as_str))
     }
 
     /// The same with other patterns, which have captured nothing yet.
@@ -321,9 +294,7 @@ fn size(event: &LogEvent) -> usize {
 }
 
 fn cut(text: &str) -> String {
-    text.get(..text.floor_char_boundary(MOST_CAPTURE))
-        .unwrap_or_default()
-        .to_owned()
+    text.get(..text.floor_char_boundary(MOST_CAPTURE)).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

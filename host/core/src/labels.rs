@@ -104,10 +104,7 @@ pub(crate) async fn keep(labels: NodeLabels, dir: PathBuf) {
         };
         // Only a bug of the host ends it otherwise.
         let Ok((back, again)) = tokio::task::spawn_blocking(turn).await else {
-            tracing::error!(
-                family = "host",
-                "labels: the task that writes them has failed; restart devgate"
-            );
+            tracing::error!(family = "host", "labels: the task that writes them has failed; restart devgate");
             return;
         };
         writer = back;

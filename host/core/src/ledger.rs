@@ -51,16 +51,10 @@ impl Footprint {
     /// The piece of hardware that both have, or the higher of two of which one lies beneath the other.
     fn piece_with<'c>(&'c self, other: &'c Self) -> Option<&'c DevicePath> {
         let common = |own: &'c DevicePath, theirs: &'c DevicePath| {
-            if own == theirs || theirs.is_beneath(own) {
-                Some(own)
-            } else {
-                own.is_beneath(theirs).then_some(theirs)
-            }
+            if own == theirs || theirs.is_beneath(own) { Some(own) } else { own.is_beneath(theirs).then_some(theirs) }
         };
-        let pairs = self
-            .pieces
-            .iter()
-            .flat_map(|own| other.pieces.iter().filter_map(move |theirs| common(own, theirs)));
+        let pairs =
+            self.pieces.iter().flat_map(|own| other.pieces.iter().filter_map(move |theirs| common(own, theirs)));
         pairs.min_by_key(|place| place.location().len())
     }
 
@@ -128,15 +122,8 @@ struct Entry {
 impl Ledger {
     /// A ledger for these plugins, in policy order: their places are counted from 0.
     pub(crate) fn new(plugins: impl IntoIterator<Item = String>) -> Self {
-        let plugins = plugins
-            .into_iter()
-            .enumerate()
-            .map(|(rank, name)| Entry {
-                name,
-                rank,
-                ..Entry::default()
-            })
-            .collect();
+        let plugins =
+            plugins.into_iter().enumerate().map(|(rank, name)| Entry { name, rank, ..Entry::default() }).collect();
         Self {
             plugins: Arc::new(Mutex::new(plugins)),
             writes: Writes::default(),
@@ -185,10 +172,7 @@ impl Ledger {
         let Some(entry) = plugins.get_mut(index.0) else { return };
         let left = entry.rank == usize::MAX;
         // What is held was handed out, and comes first anyway: that is no news for which everything is gone through.
-        for footprint in footprints
-            .iter_mut()
-            .filter(|footprint| entry.held.contains_key(&footprint.id))
-        {
+        for footprint in footprints.iter_mut().filter(|footprint| entry.held.contains_key(&footprint.id)) {
             let before = entry.by_id.get(&footprint.id).and_then(|n| entry.footprints.get(*n));
             footprint.remembered = before.is_some_and(|before| before.remembered);
         }
@@ -196,11 +180,7 @@ impl Ledger {
             return;
         }
         entry.reported = true;
-        entry.by_id = footprints
-            .iter()
-            .enumerate()
-            .map(|(n, footprint)| (footprint.id.clone(), n))
-            .collect();
+        entry.by_id = footprints.iter().enumerate().map(|(n, footprint)| (footprint.id.clone(), n)).collect();
         entry.footprints = footprints;
         share_more(&mut plugins, index);
         settle(&mut plugins);
@@ -234,23 +214,14 @@ impl Ledger {
     pub(crate) fn silent_before(&self, index: PluginIndex) -> Vec<Silent> {
         let plugins = self.lock();
         let rank = plugins.get(index.0).map_or(0, |entry| entry.rank);
-        let silent = plugins
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| entry.rank < rank && !entry.reported);
-        let silent = silent.map(|(n, entry)| Silent {
-            index: PluginIndex(n),
-            grants: entry.grants.clone(),
-        });
+        let silent = plugins.iter().enumerate().filter(|(_, entry)| entry.rank < rank && !entry.reported);
+        let silent = silent.map(|(n, entry)| Silent { index: PluginIndex(n), grants: entry.grants.clone() });
         silent.collect()
     }
 
     /// The ids of a plugin that cannot be given because of another unit, and why.
     pub(crate) fn lost(&self, index: PluginIndex) -> HashMap<UnitId, Lost> {
-        self.lock()
-            .get(index.0)
-            .map(|entry| entry.lost.clone())
-            .unwrap_or_default()
+        self.lock().get(index.0).map(|entry| entry.lost.clone()).unwrap_or_default()
     }
 
     /// Marks units as handed out: from now on no other unit gets their hardware, whatever the order says and whatever is
@@ -265,12 +236,7 @@ impl Ledger {
                 return Err(NotHeld::Lost(Arc::clone(&lost.reason)));
             }
             let reported = entry.by_id.get(&unit.id).and_then(|n| entry.footprints.get(*n));
-            if !entry
-                .held
-                .get(&unit.id)
-                .or(reported)
-                .is_some_and(|known| unit.is_within(known))
-            {
+            if !entry.held.get(&unit.id).or(reported).is_some_and(|known| unit.is_within(known)) {
                 return Err(NotHeld::Changed);
             }
             if self.writes.reach(&unit.backing) {
@@ -303,10 +269,7 @@ impl Ledger {
         }
         let plugin = plugins.get(index.0).map(|entry| entry.name.clone()).unwrap_or_default();
         for footprint in &moved {
-            let owner = Owner {
-                plugin: &plugin,
-                footprint,
-            };
+            let owner = Owner { plugin: &plugin, footprint };
             match occupancy.conflict(owner) {
                 Some(_) => refused.push(footprint.id.clone()),
                 None => {
@@ -333,10 +296,8 @@ impl Ledger {
         let Some(entry) = plugins.get(index.0) else {
             return BTreeSet::new();
         };
-        let remembered = entry
-            .footprints
-            .iter()
-            .filter(|footprint| footprint.remembered && !entry.lost.contains_key(&footprint.id));
+        let remembered =
+            entry.footprints.iter().filter(|footprint| footprint.remembered && !entry.lost.contains_key(&footprint.id));
         let held = entry.held.keys().chain(remembered.map(|footprint| &footprint.id));
         held.cloned().collect()
     }
@@ -353,11 +314,7 @@ impl Ledger {
             }
         }
         // In any case its plugin may give them again, whatever else kept it from that.
-        let displaced = if entry.lets_go(ids) | counted {
-            settle(&mut plugins)
-        } else {
-            Vec::new()
-        };
+        let displaced = if entry.lets_go(ids) | counted { settle(&mut plugins) } else { Vec::new() };
         notify(&plugins, |other| other == index || displaced.contains(&other));
     }
 
@@ -396,11 +353,8 @@ fn notify(plugins: &[Entry], whom: impl Fn(PluginIndex) -> bool) {
 /// A pool may list a shared node only later (a driver makes it at its first use): what is held shares it from then on, unless
 /// a unit has it for itself.
 fn share_more(plugins: &mut [Entry], index: PluginIndex) {
-    let own: HashSet<NodeNumber> = plugins
-        .iter()
-        .flat_map(|entry| entry.held.values())
-        .flat_map(|held| held.exclusive.iter().copied())
-        .collect();
+    let own: HashSet<NodeNumber> =
+        plugins.iter().flat_map(|entry| entry.held.values()).flat_map(|held| held.exclusive.iter().copied()).collect();
     let Some(entry) = plugins.get_mut(index.0) else { return };
     for footprint in &entry.footprints {
         let Some(held) = entry.held.get_mut(&footprint.id).filter(|held| footprint.is_as(held)) else {
@@ -418,18 +372,11 @@ fn share_more(plugins: &mut [Entry], index: PluginIndex) {
 /// each what is left. Returns the places of those for whom the outcome is another now.
 fn settle(plugins: &mut [Entry]) -> Vec<PluginIndex> {
     let mut lost: Vec<HashMap<UnitId, Lost>> = vec![HashMap::new(); plugins.len()];
-    let mut occupancy = Occupancy::with_room_for(
-        plugins
-            .iter()
-            .map(|entry| entry.held.len() + entry.footprints.len())
-            .sum(),
-    );
+    let mut occupancy =
+        Occupancy::with_room_for(plugins.iter().map(|entry| entry.held.len() + entry.footprints.len()).sum());
     for entry in plugins.iter() {
         for footprint in entry.held.values() {
-            occupancy.add(Owner {
-                plugin: &entry.name,
-                footprint,
-            });
+            occupancy.add(Owner { plugin: &entry.name, footprint });
         }
     }
     let waiting = |entry: &Entry, footprint: &Footprint, remembered: bool| {
@@ -437,20 +384,12 @@ fn settle(plugins: &mut [Entry]) -> Vec<PluginIndex> {
     };
     let mut order: Vec<_> = plugins.iter().enumerate().collect();
     order.sort_by_key(|(_, entry)| entry.rank);
-    let turns = [true, false]
-        .into_iter()
-        .flat_map(|remembered| order.iter().map(move |(n, entry)| (*n, *entry, remembered)));
+    let turns =
+        [true, false].into_iter().flat_map(|remembered| order.iter().map(move |(n, entry)| (*n, *entry, remembered)));
     for (n, entry, remembered) in turns {
         let Some(lost) = lost.get_mut(n) else { continue };
-        for footprint in entry
-            .footprints
-            .iter()
-            .filter(|footprint| waiting(entry, footprint, remembered))
-        {
-            let owner = Owner {
-                plugin: &entry.name,
-                footprint,
-            };
+        for footprint in entry.footprints.iter().filter(|footprint| waiting(entry, footprint, remembered)) {
+            let owner = Owner { plugin: &entry.name, footprint };
             match occupancy.conflict(owner) {
                 Some(reason) => {
                     // Its id is its own all the same, as it is listed with the reason.

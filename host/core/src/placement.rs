@@ -49,10 +49,7 @@ fn choose(
         *free.entry(position.numa).or_insert(0) += u64::from(*open);
     }
     let sets = numa::smallest_sets(needed, &free, u64::try_from(rest).unwrap_or(u64::MAX));
-    let most = MOST_LOOKS
-        .checked_div(topology.positions.len())
-        .unwrap_or_default()
-        .max(1);
+    let most = MOST_LOOKS.checked_div(topology.positions.len()).unwrap_or_default().max(1);
     let within = |set: u64| {
         let within = |unit: usize| {
             let position = topology.positions.get(unit);

@@ -135,10 +135,7 @@ impl Plugin {
 
     /// Is woken from now on by what happens to what there is now.
     fn watch_node(&self) {
-        let (wake, matched_lines) = (
-            Arc::clone(&self.core.wake),
-            Arc::clone(&self.calls.services.matched_lines),
-        );
+        let (wake, matched_lines) = (Arc::clone(&self.core.wake), Arc::clone(&self.calls.services.matched_lines));
         let interest = Interest::new(self.policy(), self.units.inventory(), wake, matched_lines);
         self.shared.watcher.register(self.core.index, interest);
     }
@@ -189,16 +186,10 @@ impl Plugin {
                 Ok(false) => {}
             }
             // A look that failed or hung says nothing of what looks cost.
-            let cost = if self.failing.is_none() {
-                started.elapsed() * IDLE_SHARE
-            } else {
-                Duration::ZERO
-            };
+            let cost = if self.failing.is_none() { started.elapsed() * IDLE_SHARE } else { Duration::ZERO };
             let next_look = self.next_tick(cost.min(LONGEST_PAUSE));
             loop {
-                self.core
-                    .recorder
-                    .record_alive(next_look.saturating_duration_since(Instant::now()));
+                self.core.recorder.record_alive(next_look.saturating_duration_since(Instant::now()));
                 self.judge_order().await;
                 // Who sees that it serves finds what it offers, also where that is nothing.
                 match (self.publish(), &self.failing) {
@@ -241,9 +232,7 @@ impl Plugin {
 
     /// What one round may take at the most: every call waits for a thread, then for its answer.
     fn busy(&self) -> Duration {
-        let calls = u32::try_from(self.units.inventory().pools.len())
-            .unwrap_or(u32::MAX)
-            .saturating_add(2);
+        let calls = u32::try_from(self.units.inventory().pools.len()).unwrap_or(u32::MAX).saturating_add(2);
         self.calls.limits().deadline.saturating_mul(calls.saturating_mul(2))
     }
 
@@ -281,17 +270,10 @@ impl Plugin {
             tracing::warn!(plugin = name, family = "refused", "plugin {name}: {rejection}");
         }
         if let Some(more) = new.len().checked_sub(LOGGED_REJECTIONS).filter(|more| *more > 0) {
-            tracing::warn!(
-                plugin = name,
-                family = "refused",
-                more,
-                "plugin {name}: {more} more units are rejected"
-            );
+            tracing::warn!(plugin = name, family = "refused", more, "plugin {name}: {more} more units are rejected");
         }
         self.core.recorder.set_rejected(rejected.iter());
-        self.core
-            .recorder
-            .set_left_out(inventory.left.len(), inventory.unread.len());
+        self.core.recorder.set_left_out(inventory.left.len(), inventory.unread.len());
         self.rejected = rejected;
         self.adopt(inventory);
     }

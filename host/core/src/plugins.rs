@@ -118,9 +118,7 @@ impl Plugins {
     /// The means to call a component that is not loaded yet.
     fn calls(&self, policy: &PluginPolicy, before: Option<&Arc<Calls>>) -> Arc<Calls> {
         let Shared { around, ledger, .. } = &self.shared;
-        let recorder = before
-            .map(|calls| Arc::clone(&calls.grants.recorder))
-            .unwrap_or_default();
+        let recorder = before.map(|calls| Arc::clone(&calls.grants.recorder)).unwrap_or_default();
         let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(recorder));
         Arc::new(match before {
             Some(before) => before.under(grants),

@@ -23,28 +23,20 @@ pub(crate) struct Reclaim {
 impl Reclaim {
     pub(crate) fn new(registry: Registry, allocations: Allocations) -> Self {
         let born = Instant::now();
-        Self {
-            registry,
-            allocations,
-            born,
-        }
+        Self { registry, allocations, born }
     }
 
     /// All that such consumers have. What no plugin lists may have been given just before the host started.
     fn held(&self) -> Vec<Reclaimable> {
         let plugins = self.registry.plugins();
         let listed = plugins.iter().flat_map(|core| core.held());
-        let unclaimed = self
-            .allocations
-            .unclaimed()
-            .into_iter()
-            .map(|(resource, id)| Reclaimable {
-                resource,
-                id,
-                since: self.born,
-                may_end: true,
-                version: None,
-            });
+        let unclaimed = self.allocations.unclaimed().into_iter().map(|(resource, id)| Reclaimable {
+            resource,
+            id,
+            since: self.born,
+            may_end: true,
+            version: None,
+        });
         listed.chain(unclaimed).collect()
     }
 
@@ -61,10 +53,7 @@ impl Reclaim {
         let unclaimed: Vec<_> = unclaimed.map(|held| (held.resource.clone(), held.id.clone())).collect();
         if !unclaimed.is_empty() {
             let forgotten = unclaimed.len();
-            tracing::info!(
-                forgotten,
-                "{forgotten} ids that no plugin lists and no pod has any more are forgotten"
-            );
+            tracing::info!(forgotten, "{forgotten} ids that no plugin lists and no pod has any more are forgotten");
             self.allocations.forget_unclaimed(&unclaimed);
         }
         let mut plugins = JoinSet::new();

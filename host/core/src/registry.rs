@@ -80,8 +80,5 @@ impl Registry {
 }
 
 fn offers(known: &Known) -> Arc<[Arc<dyn Offer>]> {
-    known
-        .values()
-        .map(|resource| Arc::clone(resource) as Arc<dyn Offer>)
-        .collect()
+    known.values().map(|resource| Arc::clone(resource) as Arc<dyn Offer>).collect()
 }

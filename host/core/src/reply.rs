@@ -34,10 +34,7 @@ impl Asked {
             held.ok_or_else(|| GuestFault::contract("a mount handle was never handed out in this call"))
         };
         let mounts = edits.mounts.iter().map(mount).collect::<Result<Vec<_>, _>>()?;
-        match mounts
-            .iter()
-            .find_map(|mount| host.grants.mount_problem_now(&mount.name))
-        {
+        match mounts.iter().find_map(|mount| host.grants.mount_problem_now(&mount.name)) {
             Some(problem) => Err(CallError::Failed(Failure::new(FailureKind::Denied, problem))),
             None => Ok(Self { edits, mounts }),
         }
@@ -88,10 +85,7 @@ pub(crate) fn again(
     let rules = grants.policy.containers.rules(resource);
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
     let said = |values: &BTreeMap<String, String>| {
-        let property = |(name, value): (&String, &String)| Property {
-            name: name.clone(),
-            value: value.clone(),
-        };
+        let property = |(name, value): (&String, &String)| Property { name: name.clone(), value: value.clone() };
         values.iter().map(property).collect::<Vec<_>>()
     };
     values::env(&rules, &records, &said(&told.env))?;
@@ -104,9 +98,7 @@ pub(crate) fn again(
         });
         let path = escape(&mount.container_path, 160);
         let Some(granted) = granted else {
-            return Err(Refused(format!(
-                "the mount at {path} is not granted any more (containers.mounts)"
-            )));
+            return Err(Refused(format!("the mount at {path} is not granted any more (containers.mounts)")));
         };
         let looked = grants.mount(&granted.name);
         looked.map_err(|why| Refused(format!("the mount at {path} is not given any more: {why}")))?;
@@ -116,10 +108,7 @@ pub(crate) fn again(
 }
 
 fn record(unit: &UnitRecord) -> Record<'_> {
-    Record {
-        id: unit.id.as_str(),
-        properties: &unit.properties,
-    }
+    Record { id: unit.id.as_str(), properties: &unit.properties }
 }
 
 #[cfg(test)]

@@ -190,9 +190,7 @@ impl Resource {
     /// How many ids are healthy, given or not.
     pub(crate) fn working(&self) -> usize {
         let snapshot = self.snapshot();
-        let healthy = snapshot
-            .units()
-            .filter(|(_, published)| published.causes.reason().is_none());
+        let healthy = snapshot.units().filter(|(_, published)| published.causes.reason().is_none());
         let replicas = self.core.calls().grants.policy.replicas;
         healthy.count() * usize::try_from(replicas).unwrap_or(1)
     }
@@ -218,14 +216,8 @@ impl Resource {
         let policy = &calls.grants.policy;
         let snapshot = self.snapshot();
         let asked = snapshot.pool.asked(&self.name);
-        let request = Request::new(
-            Arc::clone(&snapshot),
-            policy.replicas,
-            policy.placement,
-            available,
-            must_include,
-            size,
-        );
+        let request =
+            Request::new(Arc::clone(&snapshot), policy.replicas, policy.placement, available, must_include, size);
         let Some(request) = request else {
             return Vec::new();
         };
@@ -241,16 +233,11 @@ impl Resource {
 
     fn hold(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
         let policy = &calls.grants.policy;
-        let footprints = units
-            .iter()
-            .map(|unit| unit.footprint(&snapshot.pool, policy))
-            .collect();
+        let footprints = units.iter().map(|unit| unit.footprint(&snapshot.pool, policy)).collect();
         match self.core.ledger.hold(self.core.index, footprints) {
             Ok(ids) => Ok(Hold { core: &self.core, ids }),
             Err(NotHeld::Lost(reason)) => Err(self.refused(&reason)),
-            Err(NotHeld::Changed) => Err(AllocateError::Busy(
-                self.says("the devices have just changed; try again"),
-            )),
+            Err(NotHeld::Changed) => Err(AllocateError::Busy(self.says("the devices have just changed; try again"))),
         }
     }
 
@@ -293,11 +280,7 @@ impl Resource {
         units: &[Arc<UnitRecord>],
     ) -> Result<(), AllocateError> {
         let shared = &snapshot.pool.shared_nodes;
-        let slow = units
-            .iter()
-            .flat_map(|unit| &unit.nodes)
-            .chain(shared)
-            .any(GrantedNode::is_slow_to_judge);
+        let slow = units.iter().flat_map(|unit| &unit.nodes).chain(shared).any(GrantedNode::is_slow_to_judge);
         let problem = if slow {
             let (units, snapshot) = (units.to_vec(), Arc::clone(snapshot));
             let grants = Arc::clone(&calls.grants);
@@ -320,10 +303,7 @@ impl Resource {
         units: &[Arc<UnitRecord>],
     ) -> Result<Reply, AllocateError> {
         let Some(component) = calls.component() else {
-            return Err(AllocateError::Busy(format!(
-                "plugin {}: the component is not loaded",
-                self.core.name()
-            )));
+            return Err(AllocateError::Busy(format!("plugin {}: the component is not loaded", self.core.name())));
         };
         if units.is_empty() {
             return Ok(Reply::default());
@@ -391,14 +371,7 @@ impl Offer for Resource {
 
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
         Box::pin(async {
-            let part = Part {
-                resource: self,
-                ids,
-                share: None,
-                mode: Mode::Hold,
-                tag: "",
-                is_kept: false,
-            };
+            let part = Part { resource: self, ids, share: None, mode: Mode::Hold, tag: "", is_kept: false };
             let given = allocate(&Consumer::Pods, None, &[part]).await;
             let (core, error) = (&self.core, given.as_ref().err());
             audit::allocation(core.name(), &core.recorder, &Consumer::Pods, &self.name, ids, error);

@@ -81,9 +81,7 @@ impl StateDirLock {
         // Where the file system locks no directories, the file's lock is what there is.
         let is_alone =
             locked(file.try_lock())? && locked(itself.try_lock()).unwrap_or(true) && lockfile::is_at(&file, &path);
-        Ok(is_alone.then_some(Self {
-            _locked: (file, itself),
-        }))
+        Ok(is_alone.then_some(Self { _locked: (file, itself) }))
     }
 }
 
@@ -112,22 +110,13 @@ mod tests {
     #[test]
     fn one_host_has_it_and_nobody_cleans_up_under_it() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(
-            StateDirLock::of_cleanup(dir.path(), false).unwrap().is_none(),
-            "no host was ever there"
-        );
+        assert!(StateDirLock::of_cleanup(dir.path(), false).unwrap().is_none(), "no host was ever there");
         let first = host(dir.path());
         assert!(is_used(dir.path()), "a cleanup finds the host");
-        assert!(
-            StateDirLock::of_host(dir.path(), || false).unwrap().is_none(),
-            "and so does another host"
-        );
+        assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none(), "and so does another host");
         let (place, (waits, seen)) = (dir.path().to_owned(), mpsc::channel());
-        let second = std::thread::spawn(move || {
-            StateDirLock::of_host(&place, || waits.send(()).is_ok())
-                .unwrap()
-                .unwrap()
-        });
+        let second =
+            std::thread::spawn(move || StateDirLock::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
         seen.recv().unwrap();
         drop(first);
         let second = second.join().unwrap();
@@ -143,17 +132,11 @@ mod tests {
     fn a_host_waits_for_whoever_cleans_up() {
         let dir = tempfile::tempdir().unwrap();
         let cleanup = StateDirLock::of_cleanup(dir.path(), true).unwrap().unwrap();
-        assert!(
-            StateDirLock::of_host(dir.path(), || false).unwrap().is_none(),
-            "unless it is told to stop"
-        );
+        assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none(), "unless it is told to stop");
         let place = dir.path().to_owned();
         let (waits, seen) = mpsc::channel();
-        let host = std::thread::spawn(move || {
-            StateDirLock::of_host(&place, || waits.send(()).is_ok())
-                .unwrap()
-                .unwrap()
-        });
+        let host =
+            std::thread::spawn(move || StateDirLock::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
         seen.recv().unwrap();
         // The host makes its file again while it waits.
         while let Err(error) = std::fs::remove_dir_all(dir.path()) {
@@ -179,13 +162,7 @@ mod tests {
     fn what_is_no_file_tells_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(FILE)).unwrap();
-        assert!(matches!(
-            StateDirLock::of_host(dir.path(), || false),
-            Err(NotLocked::NoFile(_))
-        ));
-        assert!(matches!(
-            StateDirLock::of_cleanup(dir.path(), false),
-            Err(NotLocked::NoFile(_))
-        ));
+        assert!(matches!(StateDirLock::of_host(dir.path(), || false), Err(NotLocked::NoFile(_))));
+        assert!(matches!(StateDirLock::of_cleanup(dir.path(), false), Err(NotLocked::NoFile(_))));
     }
 }

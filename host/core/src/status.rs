@@ -187,10 +187,8 @@ impl CauseStatus {
     /// All of these, in their order.
     #[must_use]
     pub fn of(causes: &Causes) -> Vec<Self> {
-        let of = |(cause, reason): (Cause, &Arc<str>)| Self {
-            cause: cause.as_str().to_owned(),
-            reason: reason.to_string(),
-        };
+        let of =
+            |(cause, reason): (Cause, &Arc<str>)| Self { cause: cause.as_str().to_owned(), reason: reason.to_string() };
         causes.iter().map(of).collect()
     }
 }
@@ -315,9 +313,7 @@ impl PluginStatus {
                 for id in replica_ids(&unit, resource.replicas) {
                     let offered = (name.clone(), id);
                     let seen = holders.seen.get(&offered).into_iter().flatten();
-                    device
-                        .holders
-                        .extend(seen.map(|holder| HolderStatus::new(&offered.1, holder)));
+                    device.holders.extend(seen.map(|holder| HolderStatus::new(&offered.1, holder)));
                 }
             }
         }

@@ -150,9 +150,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
         })
         .collect();
     let indexes = looks.into_iter().enumerate();
-    indexes
-        .map(|(index, look)| look.judge(&ledger, PluginIndex(index)))
-        .collect()
+    indexes.map(|(index, look)| look.judge(&ledger, PluginIndex(index))).collect()
 }
 
 /// One plugin, while it is looked at.
@@ -225,10 +223,7 @@ impl Look {
             inventory.pools.clear();
             self.units.replace(inventory);
         }
-        let others = Others {
-            lost: ledger.lost(index),
-            ..Others::default()
-        };
+        let others = Others { lost: ledger.lost(index), ..Others::default() };
         // Nothing is unused where nothing is offered at all, which the outcome explains.
         let unused = match self.outcome {
             Outcome::Answered => unused(&self.grants, self.units.inventory()),
@@ -256,8 +251,7 @@ impl Look {
             host.during(CallPurpose::Health);
             let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-            self.units
-                .apply_verdicts(&pool.units, &verdicts, &self.grants.policy, &unkept);
+            self.units.apply_verdicts(&pool.units, &verdicts, &self.grants.policy, &unkept);
         }
         Ok(())
     }
@@ -277,10 +271,7 @@ pub(crate) fn unused(grants: &Grants, inventory: &Inventory) -> Vec<DevicePath> 
     }
     // A device and its parts go together, whichever of them the policy and the component name.
     let is_used = |device: &DevicePath| {
-        used.contains(device)
-            || used
-                .iter()
-                .any(|part| part.is_beneath(device) || device.is_beneath(part))
+        used.contains(device) || used.iter().any(|part| part.is_beneath(device) || device.is_beneath(part))
     };
     // That the tree cannot be read has been said.
     let matches = grants.matches().unwrap_or_default();

@@ -103,10 +103,7 @@ impl Shown {
     /// How many devices of each resource the component lists; replicas not counted.
     pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
         let shown = self.0.lock();
-        shown
-            .iter()
-            .map(|(name, snapshot)| (name.clone(), snapshot.listed()))
-            .collect()
+        shown.iter().map(|(name, snapshot)| (name.clone(), snapshot.listed())).collect()
     }
 }
 
@@ -281,11 +278,7 @@ impl UnitTable {
             let found = self.found.get(&unit.id);
             found.map(|found| found.published.clone()).unwrap_or_default()
         });
-        Snapshot {
-            published: published.collect(),
-            topology,
-            pool: pool.clone(),
-        }
+        Snapshot { published: published.collect(), topology, pool: pool.clone() }
     }
 }
 

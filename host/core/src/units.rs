@@ -52,11 +52,7 @@ impl UnitRecord {
     /// that its container's environment was made of.
     pub(crate) fn moved_from(&self, old: &Self) -> Option<Self> {
         let moved = !self.backing.is_empty() && self.backing == old.backing && !self.is_same_hardware(old);
-        moved.then(|| Self {
-            properties: old.properties.clone(),
-            values: old.values.clone(),
-            ..self.clone()
-        })
+        moved.then(|| Self { properties: old.properties.clone(), values: old.values.clone(), ..self.clone() })
     }
 }
 
@@ -92,10 +88,7 @@ pub struct GrantedNode {
 impl GrantedNode {
     /// Whether judging it reads more of the node than the node itself: who uses a disk, what is in an iommu group.
     pub(crate) fn is_slow_to_judge(&self) -> bool {
-        let nvme = self
-            .owner
-            .as_ref()
-            .is_some_and(|owner| owner.location().contains("/nvme"));
+        let nvme = self.owner.as_ref().is_some_and(|owner| owner.location().contains("/nvme"));
         self.node.number.kind == NodeKind::Block || self.group.is_some() || nvme
     }
 }

@@ -40,12 +40,7 @@ struct Watching {
 impl Watcher {
     /// No plugin is woken yet.
     pub(crate) fn new(node: Node) -> Self {
-        Self(Arc::new(Inner {
-            node,
-            interests: Mutex::default(),
-            watching: Mutex::default(),
-            said: Mutex::default(),
-        }))
+        Self(Arc::new(Inner { node, interests: Mutex::default(), watching: Mutex::default(), said: Mutex::default() }))
     }
 
     /// Wakes a plugin from now on for what it is interested in now.
@@ -78,9 +73,7 @@ impl Inner {
         if watching.watch.is_none() || has_none {
             watching.number += 1;
             let (inner, number) = (Arc::downgrade(self), watching.number);
-            interests
-                .iter()
-                .for_each(|interest| interest.matched_lines.begin(number));
+            interests.iter().for_each(|interest| interest.matched_lines.begin(number));
             let tell = move |event| {
                 if let Some(inner) = inner.upgrade() {
                     inner.tell(number, &event);
@@ -127,10 +120,9 @@ impl Inner {
         }
         *said = Some(source.clone());
         match source {
-            LogSource::Off { .. } => tracing::warn!(
-                family = "host",
-                "events: the kernel's log, which a plugin is granted, is {source}"
-            ),
+            LogSource::Off { .. } => {
+                tracing::warn!(family = "host", "events: the kernel's log, which a plugin is granted, is {source}")
+            }
             source => tracing::info!("events: the kernel's log comes from {source}"),
         }
     }
@@ -138,10 +130,7 @@ impl Inner {
 
 /// Whether hardware may be gone after this, so that it is looked at before anybody is asked about it.
 fn takes_away(action: DeviceAction) -> bool {
-    matches!(
-        action,
-        DeviceAction::Remove | DeviceAction::Unbind | DeviceAction::Offline
-    )
+    matches!(action, DeviceAction::Remove | DeviceAction::Unbind | DeviceAction::Offline)
 }
 
 #[cfg(test)]

@@ -46,9 +46,7 @@ impl Serialize for When {
 impl<'de> Deserialize<'de> for When {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_rfc3339(&text)
-            .map(Self)
-            .map_err(serde::de::Error::custom)
+        humantime::parse_rfc3339(&text).map(Self).map_err(serde::de::Error::custom)
     }
 }
 

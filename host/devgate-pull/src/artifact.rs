@@ -62,18 +62,14 @@ impl Session {
             let signatures = self.signatures(reference.digest, keys).await?;
             let checked = check(&signatures, keys, &reference.digest);
             checked.map_err(|why| Error::Refused(format!("{reference}: {why}")))?;
-            signatures
-                .into_iter()
-                .try_for_each(|signed| give(Part::Signature(signed)))?;
+            signatures.into_iter().try_for_each(|signed| give(Part::Signature(signed)))?;
         }
         self.blob(layer, size, &mut |piece| give(Part::Piece(piece))).await
     }
 }
 
 fn missing(reference: &impl std::fmt::Display) -> Error {
-    Error::Host(format!(
-        "{reference}: is not in its registry, or may not be seen with these credentials"
-    ))
+    Error::Host(format!("{reference}: is not in its registry, or may not be seen with these credentials"))
 }
 
 /// A registry has a component's file under the digest that `sha256sum` shows of it, besides the artifact's. Some say then that there
@@ -87,10 +83,7 @@ fn no_artifact(reference: &PinnedReference) -> Error {
 }
 
 fn is_no_manifest(answered: Option<Answered>) -> bool {
-    matches!(
-        answered.map(|answered| answered.status),
-        Some(StatusCode::NOT_FOUND | StatusCode::INTERNAL_SERVER_ERROR)
-    )
+    matches!(answered.map(|answered| answered.status), Some(StatusCode::NOT_FOUND | StatusCode::INTERNAL_SERVER_ERROR))
 }
 
 impl Session {
@@ -110,9 +103,7 @@ impl Session {
     pub async fn manifest(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let url = self.url(&format!("manifests/{name}"))?;
         let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
-        let answer = self
-            .send(|client| client.get(url.clone()).header("Accept", &accept))
-            .await?;
+        let answer = self.send(|client| client.get(url.clone()).header("Accept", &accept)).await?;
         if answer.status() == StatusCode::NOT_FOUND {
             return Ok(None);
         }
@@ -134,8 +125,7 @@ impl Session {
         self.pieces(answer, size, &mut count).await?;
         if Digest(sum.finalize().into()) != digest {
             return Err(Error::Refused(
-                self.host(&format!("its registry sent other bytes than {digest} names"))
-                    .to_string(),
+                self.host(&format!("its registry sent other bytes than {digest} names")).to_string(),
             ));
         }
         Ok(())

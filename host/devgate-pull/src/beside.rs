@@ -105,10 +105,7 @@ impl Session {
                 continue;
             }
             if let Some(payload) = self.text(&layer, found).await {
-                found.signed.push(Signed::Simple {
-                    payload,
-                    signature: signature.clone(),
-                });
+                found.signed.push(Signed::Simple { payload, signature: signature.clone() });
             }
         }
     }

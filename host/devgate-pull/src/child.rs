@@ -30,10 +30,9 @@ pub fn main() -> ExitCode {
     };
     let kind = match work(&out) {
         Ok(()) => Kind::Done(true),
-        Err(error) => Kind::Failed(wire::Failure {
-            refused: matches!(error, Error::Refused(_)),
-            text: error.to_string(),
-        }),
+        Err(error) => {
+            Kind::Failed(wire::Failure { refused: matches!(error, Error::Refused(_)), text: error.to_string() })
+        }
     };
     match out.say(kind) {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,9 +59,7 @@ impl Out {
         match part {
             Part::Manifest(bytes) => self.say(Kind::Manifest(bytes.to_vec())),
             Part::Signature(signed) => self.say(Kind::Signature(signed.into())),
-            Part::Piece(bytes) => bytes
-                .chunks(PIECE)
-                .try_for_each(|piece| self.say(Kind::Piece(piece.to_vec()))),
+            Part::Piece(bytes) => bytes.chunks(PIECE).try_for_each(|piece| self.say(Kind::Piece(piece.to_vec()))),
         }
     }
 }
@@ -78,12 +75,7 @@ fn work(out: &Out) -> Result<(), Error> {
     let tell = Box::new(move |text: &str| _ = notes.say(Kind::Note(text.to_owned())));
     let session = {
         let _in_it = runtime.enter();
-        Session::new(
-            order.access.clone().unwrap_or_default(),
-            &reference.repository,
-            false,
-            tell,
-        )?
+        Session::new(order.access.clone().unwrap_or_default(), &reference.repository, false, tell)?
     };
     fence(Network::Kept).map_err(|why| failed(&why))?;
     forbid(Filter::Pulling).map_err(|why| failed(&why))?;
@@ -96,20 +88,13 @@ fn order() -> Result<wire::Order, ChildError> {
     let [parent, address_space, data] = *numbers else {
         return Err(ChildError::NotCalled);
     };
-    let limits = Limits {
-        address_space,
-        data,
-        file_size: 0,
-        cpu_seconds: Some(SECONDS),
-        open_files: OPEN_FILES,
-        nice: 10,
-    };
+    let limits =
+        Limits { address_space, data, file_size: 0, cpu_seconds: Some(SECONDS), open_files: OPEN_FILES, nice: 10 };
     let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-pull", &limits)?;
     let input: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
-    let order: wire::Order = Socket::blocking(input)
-        .receive(MOST_ORDER)
-        .map_err(|why| ChildError::Told(why.to_string()))?;
+    let order: wire::Order =
+        Socket::blocking(input).receive(MOST_ORDER).map_err(|why| ChildError::Told(why.to_string()))?;
     check_build(&order.build)?;
     Ok(order)
 }
@@ -125,9 +110,7 @@ async fn fetch(mut session: Session, order: &wire::Order, reference: Reference, 
         What::Resolve => session.resolve(&reference, &mut give).await,
         What::Pull => {
             let most = ByteSize(order.most);
-            session
-                .artifact(&pinned(reference)?, most, keys.as_deref(), &mut give)
-                .await
+            session.artifact(&pinned(reference)?, most, keys.as_deref(), &mut give).await
         }
         What::Signatures => {
             let digest = pinned(reference)?.digest;

@@ -68,10 +68,7 @@ fn read(resolv_conf: &[u8]) -> (ResolverConfig, ResolverOpts) {
     let without_domains: String = text.lines().filter(counts).flat_map(|line| [line, "\n"]).collect();
     let local = || {
         let server = NameServerConfig::udp_and_tcp(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        (
-            ResolverConfig::from_parts(None, Vec::new(), vec![server]),
-            ResolverOpts::default(),
-        )
+        (ResolverConfig::from_parts(None, Vec::new(), vec![server]), ResolverOpts::default())
     };
     let read = parse_resolv_conf(text.as_bytes()).or_else(|_| parse_resolv_conf(&without_domains));
     read.unwrap_or_else(|_| local())

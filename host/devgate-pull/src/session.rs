@@ -75,20 +75,12 @@ impl Session {
 
     /// A path of the repository, such as `manifests/latest`.
     pub(crate) fn url(&self, path: &str) -> Result<Url, Error> {
-        self.way
-            .base
-            .join(path)
-            .map_err(|_| self.host("has an address that is none"))
+        self.way.base.join(path).map_err(|_| self.host("has an address that is none"))
     }
 
     /// An address that the registry gave: absolute, or its own path.
     fn given(&self, location: &str) -> Result<Url, Error> {
-        let url = self
-            .way
-            .base
-            .join(location)
-            .ok()
-            .filter(|url| is_safe(url, self.way.plain));
+        let url = self.way.base.join(location).ok().filter(|url| is_safe(url, self.way.plain));
         url.ok_or_else(|| self.host("its registry gave an address to push to that is not HTTPS"))
     }
 
@@ -111,10 +103,7 @@ impl Session {
         };
         let answer = self.send(request).await?;
         let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-        Ok(Replied {
-            status: answer.status().as_u16(),
-            location: location.map(str::to_owned),
-        })
+        Ok(Replied { status: answer.status().as_u16(), location: location.map(str::to_owned) })
     }
 
     /// A message about what is asked for.
@@ -157,17 +146,13 @@ impl Session {
         } else {
             response
         };
-        self.answered = Some(Answered {
-            status: response.status(),
-            own: response.url().origin() == self.way.base.origin(),
-        });
+        self.answered =
+            Some(Answered { status: response.status(), own: response.url().origin() == self.way.base.origin() });
         self.judge(response).await
     }
 
     async fn once(&self, build: &impl Fn(&Client) -> RequestBuilder) -> Result<Response, Failure> {
-        let request = build(&self.way.client)
-            .build()
-            .map_err(|error| self.host(&chain(&error)))?;
+        let request = build(&self.way.client).build().map_err(|error| self.host(&chain(&error)))?;
         let (mut request, own) = (request, self.way.base.origin());
         if let Some(authorization) = self.authorization.as_ref().filter(|_| request.url().origin() == own) {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
@@ -184,10 +169,7 @@ impl Session {
         if status.is_success() || status == StatusCode::NOT_FOUND {
             return Ok(response);
         }
-        let after = response
-            .headers()
-            .get(RETRY_AFTER)
-            .and_then(|value| value.to_str().ok()?.parse().ok());
+        let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let repository = &self.repository;
         let said = self.said(response).await;
         match status {
@@ -255,15 +237,9 @@ impl Session {
                 ("refresh_token", token),
             ];
             let body = authorize::form(&form);
-            self.way
-                .direct
-                .post(url)
-                .header("Content-Type", "application/x-www-form-urlencoded")
-                .body(body)
+            self.way.direct.post(url).header("Content-Type", "application/x-www-form-urlencoded").body(body)
         } else {
-            url.query_pairs_mut()
-                .append_pair("service", service)
-                .append_pair("scope", &scope);
+            url.query_pairs_mut().append_pair("service", service).append_pair("scope", &scope);
             let request = self.way.client.get(url);
             match &self.credentials {
                 Credentials::Password { user, password } => request.basic_auth(user, Some(password)),
@@ -291,9 +267,7 @@ impl Session {
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let text = |at| Some(said.pointer(at)?.as_str().unwrap_or_default());
         let (code, message) = (text("/errors/0/code"), text("/errors/0/message").unwrap_or_default());
-        code.map_or_else(String::new, |code| {
-            format!(" ({}: {})", escape(code, 40), escape(message, 160))
-        })
+        code.map_or_else(String::new, |code| format!(" ({}: {})", escape(code, 40), escape(message, 160)))
     }
 
     /// A body of at most `most` bytes.
@@ -313,9 +287,7 @@ impl Session {
         while let Some(chunk) = response.chunk().await.map_err(|error| self.host(&network(error)))? {
             come = come.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
             if come > most {
-                return Err(self.host(&format!(
-                    "its registry sent more than the {most} bytes that are expected"
-                )));
+                return Err(self.host(&format!("its registry sent more than the {most} bytes that are expected")));
             }
             take(&chunk)?;
         }
@@ -352,10 +324,7 @@ mod tests {
     #[test]
     fn an_address_that_a_registry_gives_is_its_own_or_https() {
         let repository: devgate_types::Reference = "registry.example.com/a".parse().unwrap();
-        let registries = devgate_oci::Registries {
-            plain_loopback: true,
-            ..devgate_oci::Registries::default()
-        };
+        let registries = devgate_oci::Registries { plain_loopback: true, ..devgate_oci::Registries::default() };
         let access = registries.access(&repository.repository).unwrap();
         // A machine without certificate authorities says so; that is another test's.
         let Ok(session) = Session::new(access, &repository.repository, true, Box::new(|_| {})) else {

@@ -17,10 +17,7 @@ pub(crate) fn config(access: &wire::Access, needed: bool) -> Result<ClientConfig
     for named in &access.named {
         let (added, _) = roots.add_parsable_certificates(certificates(&named.pem));
         if added == 0 {
-            return Err(Error::Host(format!(
-                "{}: has no certificate in PEM (--registry-ca)",
-                named.file
-            )));
+            return Err(Error::Host(format!("{}: has no certificate in PEM (--registry-ca)", named.file)));
         }
     }
     roots.add_parsable_certificates(certificates(&access.authorities));
@@ -47,14 +44,8 @@ mod tests {
 
     #[test]
     fn a_file_without_a_certificate_is_named_and_none_at_all_is_said() {
-        let with = |named: Vec<wire::Authorities>| wire::Access {
-            named,
-            ..wire::Access::default()
-        };
-        let empty = wire::Authorities {
-            file: "/etc/ca.pem".to_owned(),
-            pem: b"nothing".to_vec(),
-        };
+        let with = |named: Vec<wire::Authorities>| wire::Access { named, ..wire::Access::default() };
+        let empty = wire::Authorities { file: "/etc/ca.pem".to_owned(), pem: b"nothing".to_vec() };
         let error = config(&with(vec![empty]), true).unwrap_err().to_string();
         assert_eq!(error, "/etc/ca.pem: has no certificate in PEM (--registry-ca)");
         let error = config(&with(Vec::new()), true).unwrap_err().to_string();

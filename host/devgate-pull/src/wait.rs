@@ -20,9 +20,7 @@ pub fn wait<T: Send>(work: impl Future<Output = Result<T, Error>> + Send) -> Res
         result.map_err(|_| failed(format!("was not done within {} minutes", PATIENCE.as_secs() / 60)))?
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("registry".to_owned())
-            .spawn_scoped(scope, run);
+        let thread = std::thread::Builder::new().name("registry".to_owned()).spawn_scoped(scope, run);
         let joined = thread.map_err(|error| failed(error.to_string()))?.join();
         joined.map_err(|_| failed("its thread has panicked".to_owned()))?
     })

@@ -41,11 +41,7 @@ impl Way {
         });
         let registry = repository.registry.as_str();
         // Docker's own registry is elsewhere than its name says.
-        let host = if registry == "docker.io" {
-            "registry-1.docker.io"
-        } else {
-            registry
-        };
+        let host = if registry == "docker.io" { "registry-1.docker.io" } else { registry };
         let scheme = |scheme: &str| Url::parse(&format!("{scheme}://{host}/v2/{}/", repository.name));
         let base = match scheme("http") {
             Ok(url) if is_safe(&url, plain) => Ok(url),
@@ -78,12 +74,7 @@ impl Way {
             let built = builder.build();
             built.map_err(|error| Error::Host(format!("HTTP client: {}", chain(&error))))
         };
-        Ok(Self {
-            client: client(redirects)?,
-            direct: client(Policy::none())?,
-            base,
-            plain,
-        })
+        Ok(Self { client: client(redirects)?, direct: client(Policy::none())?, base, plain })
     }
 }
 
@@ -107,11 +98,7 @@ fn proxy(access: &wire::Access) -> Result<Option<Proxy>, Error> {
         let text = "HTTPS_PROXY (or ALL_PROXY): is no address of a proxy that is known here, such as http://proxy.example.com:3128";
         Error::Host(text.to_owned())
     };
-    if access
-        .proxy
-        .split_once("://")
-        .is_some_and(|(scheme, _)| !["http", "https"].contains(&scheme))
-    {
+    if access.proxy.split_once("://").is_some_and(|(scheme, _)| !["http", "https"].contains(&scheme)) {
         return Err(wrong());
     }
     let proxy = Proxy::https(&access.proxy).map_err(|_| wrong())?;
@@ -125,20 +112,12 @@ mod tests {
     #[test]
     fn only_loopback_is_spoken_to_without_tls_and_only_where_that_is_said() {
         let safe = |url: &str, plain: bool| is_safe(&Url::parse(url).unwrap(), plain);
-        for url in [
-            "http://localhost:5000/",
-            "http://127.0.0.1/",
-            "http://127.9.9.9/",
-            "http://[::1]:5000/",
-        ] {
+        for url in ["http://localhost:5000/", "http://127.0.0.1/", "http://127.9.9.9/", "http://[::1]:5000/"] {
             assert!(safe(url, true) && !safe(url, false), "{url}");
         }
-        for url in [
-            "http://registry.example.com/",
-            "http://10.0.0.1/",
-            "http://localhost.example.com/",
-            "ftp://localhost/",
-        ] {
+        for url in
+            ["http://registry.example.com/", "http://10.0.0.1/", "http://localhost.example.com/", "ftp://localhost/"]
+        {
             assert!(!safe(url, true), "{url}");
         }
         assert!(safe("https://registry.example.com/", false));
@@ -146,26 +125,16 @@ mod tests {
 
     #[test]
     fn a_proxy_that_is_not_known_is_not_gone_around() {
-        let of = |text: &str| {
-            proxy(&wire::Access {
-                proxy: text.to_owned(),
-                ..wire::Access::default()
-            })
-        };
+        let of = |text: &str| proxy(&wire::Access { proxy: text.to_owned(), ..wire::Access::default() });
         assert!(of("").unwrap().is_none());
-        for known in [
-            "http://anna:secret@proxy.example.com:3128",
-            "https://proxy.example.com",
-            "proxy.example.com:3128",
-        ] {
+        for known in
+            ["http://anna:secret@proxy.example.com:3128", "https://proxy.example.com", "proxy.example.com:3128"]
+        {
             assert!(of(known).unwrap().is_some(), "{known}");
         }
         for unknown in ["socks5://anna:secret@proxy.example.com", "http://anna:secret@:x"] {
             let why = of(unknown).unwrap_err().to_string();
-            assert!(
-                why.starts_with("HTTPS_PROXY (or ALL_PROXY): is no address") && !why.contains("secret"),
-                "{why}"
-            );
+            assert!(why.starts_with("HTTPS_PROXY (or ALL_PROXY): is no address") && !why.contains("secret"), "{why}");
         }
     }
 }

@@ -61,16 +61,9 @@ impl Audit {
         })?;
         let (queue, messages) = sync_channel(QUEUE);
         let paces = Arc::<Paces>::default();
-        let shared = Shared {
-            queue,
-            paces: Arc::clone(&paces),
-        };
-        std::thread::Builder::new()
-            .name("devgate-audit".into())
-            .spawn(move || write(file, &messages, &paces))?;
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        let shared = Shared { queue, paces: Arc::clone(&paces) };
+        std::thread::Builder::new().name("devgate-audit".into()).spawn(move || write(file, &messages, &paces))?;
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Opens the file anew at each SIGHUP from now on.
@@ -119,11 +112,7 @@ fn write(mut file: AppendOnly, messages: &Receiver<Message>, paces: &Paces) {
             }
         };
         if let (Err(error), false) = (&written, failing) {
-            tracing::error!(
-                family = "host",
-                "audit log {}: not written: {error}",
-                file.path().display()
-            );
+            tracing::error!(family = "host", "audit log {}: not written: {error}", file.path().display());
         }
         failing = written.is_err();
     }
@@ -196,10 +185,7 @@ mod tests {
         audit.flush(Duration::from_secs(10));
         let lines = lines(&path);
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert_eq!(
-            (&lines[0]["event"], &lines[0]["count"]),
-            (&"allocate".into(), &2.into())
-        );
+        assert_eq!((&lines[0]["event"], &lines[0]["count"]), (&"allocate".into(), &2.into()));
         assert_eq!(lines[0]["message"], "allocated \"a\"");
         assert!(lines[0]["time"].as_str().unwrap().ends_with('Z'));
         assert_eq!(lines[1]["message"], "plugin edge: no");
@@ -228,13 +214,7 @@ mod tests {
     /// lines that the log has.
     #[test]
     fn a_line_has_one_pace() {
-        let pace = |paced| {
-            Pace::of(&Kind {
-                refused: true,
-                paced,
-                ..Kind::default()
-            })
-        };
+        let pace = |paced| Pace::of(&Kind { refused: true, paced, ..Kind::default() });
         let now = Instant::now();
         let written = |mut pace: Pace| (0..1_000).filter(|_| pace.line(now) == Some(0)).count();
         assert_eq!((written(pace(true)), written(pace(false))), (1_000, 100));
@@ -269,17 +249,9 @@ mod tests {
         audit.flush(Duration::from_secs(10));
         let lines = lines(&path);
         assert!(lines.len() < 200, "{}", lines.len());
-        let last: Vec<_> = lines
-            .iter()
-            .rev()
-            .take(3)
-            .map(|line| (&line["plugin"], &line["left_out"]))
-            .collect();
+        let last: Vec<_> = lines.iter().rev().take(3).map(|line| (&line["plugin"], &line["left_out"])).collect();
         let none = serde_json::Value::Null;
-        assert_eq!(
-            last,
-            [(&"good".into(), &none), (&"bad".into(), &none), (&"good".into(), &none)]
-        );
+        assert_eq!(last, [(&"good".into(), &none), (&"bad".into(), &none), (&"good".into(), &none)]);
     }
 
     #[test]

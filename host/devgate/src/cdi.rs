@@ -52,14 +52,7 @@ struct Ended {
 /// Runs the command.
 pub(crate) fn cdi(args: &CdiArgs, sources: Sources) -> Result<u8> {
     match &args.action {
-        CdiAction::Lease {
-            resource,
-            name,
-            count,
-            ids,
-            ttl,
-            host,
-        } => {
+        CdiAction::Lease { resource, name, count, ids, ttl, host } => {
             let lease: Lease = host.ask(
                 "/cdi/lease",
                 &LeaseRequest {
@@ -86,16 +79,9 @@ pub(crate) fn cdi(args: &CdiArgs, sources: Sources) -> Result<u8> {
             })?;
         }
         CdiAction::Renew { name, ttl, host } => {
-            let renewal = Renewal {
-                name: name.clone(),
-                ttl: seconds(*ttl)?,
-            };
+            let renewal = Renewal { name: name.clone(), ttl: seconds(*ttl)? };
             let lease: Lease = host.ask("/cdi/renew", &renewal)?;
-            output::print(&format!(
-                "lease {}: lasts {}\n",
-                escape(&lease.name, SHOWN),
-                lasts(&lease)
-            ))?;
+            output::print(&format!("lease {}: lasts {}\n", escape(&lease.name, SHOWN), lasts(&lease)))?;
         }
         CdiAction::Leases { output, host } => {
             let leases: Vec<Lease> = host.ask("/cdi/leases", &())?;
@@ -107,11 +93,7 @@ pub(crate) fn cdi(args: &CdiArgs, sources: Sources) -> Result<u8> {
         CdiAction::Generate(args) => return generate::generate(args, sources),
         CdiAction::Check { dirs, output } => return show(dirs, *output),
         CdiAction::Probe { cdi_dir, remove } => probe(cdi_dir, *remove)?,
-        CdiAction::Clean {
-            cdi_dir,
-            state_dir,
-            dry_run,
-        } => return clean::clean(cdi_dir, state_dir, *dry_run),
+        CdiAction::Clean { cdi_dir, state_dir, dry_run } => return clean::clean(cdi_dir, state_dir, *dry_run),
     }
     Ok(exit::OK)
 }
@@ -155,11 +137,7 @@ fn table(leases: &[Lease]) -> String {
     let rows: Vec<_> = std::iter::once(head).chain(leases.iter().map(row)).collect();
     let problems = leases.iter().filter_map(|lease| Some((lease, lease.problem.as_ref()?)));
     let problem = |(lease, why): (&Lease, &String)| {
-        format!(
-            "lease {}: no container gets it: {}\n",
-            escape(&lease.name, SHOWN),
-            escape(why, 512)
-        )
+        format!("lease {}: no container gets it: {}\n", escape(&lease.name, SHOWN), escape(why, 512))
     };
     output::columns(0, &rows) + &problems.map(problem).collect::<String>()
 }
@@ -172,27 +150,16 @@ fn show(dirs: &[PathBuf], form: Output) -> Result<u8> {
         Output::Json => output::print_json(&checked)?,
         Output::Text => output::print(&text(&checked))?,
     }
-    Ok(if checked.findings.is_empty() {
-        exit::OK
-    } else {
-        exit::FOUND
-    })
+    Ok(if checked.findings.is_empty() { exit::OK } else { exit::FOUND })
 }
 
 fn text(checked: &Checked) -> String {
     let mut text = String::new();
     for finding in &checked.findings {
         let word = if finding.is_error { "error" } else { "warning" };
-        text += &format!(
-            "{word}: {}: {}\n",
-            escape(&finding.path.display().to_string(), 512),
-            finding.what
-        );
+        text += &format!("{word}: {}: {}\n", escape(&finding.path.display().to_string(), 512), finding.what);
     }
-    let (devices, files) = (
-        output::count(checked.devices.len(), "device"),
-        output::count(checked.files, "file"),
-    );
+    let (devices, files) = (output::count(checked.devices.len(), "device"), output::count(checked.files, "file"));
     let wrong = match checked.findings.len() {
         0 => "nothing is wrong".to_owned(),
         n => format!("{} to look at", output::count(n, "finding")),

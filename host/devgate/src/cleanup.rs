@@ -35,11 +35,7 @@ pub(crate) fn cleanup(args: &CleanupArgs) -> anyhow::Result<u8> {
         },
     };
     let dry_run = args.dry_run;
-    let cleaned = Cleaned {
-        dry_run,
-        refused,
-        found,
-    };
+    let cleaned = Cleaned { dry_run, refused, found };
     match args.output {
         Output::Json => output::print_json(&cleaned)?,
         Output::Text if cleaned.refused.is_some() => {}
@@ -83,16 +79,12 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     let kubelet_dir = &args.kubelet.kubelet_dir;
     let sockets = front_end::left_behind(kubelet_dir).await.map_err(|error| {
         let dir = kubelet_dir.display();
-        unseen(format!(
-            "directory {dir}: cannot be read: {error}; be root, or name another one with --kubelet-dir"
-        ))
+        unseen(format!("directory {dir}: cannot be read: {error}; be root, or name another one with --kubelet-dir"))
     })?;
     if let Some(alive) = sockets.alive.first() {
         // Its status socket may be in a container of its own.
         let alive = alive.display();
-        return Err(refuse(format!(
-            "socket {alive}: a devgate serves the kubelet there; end it first"
-        )));
+        return Err(refuse(format!("socket {alive}: a devgate serves the kubelet there; end it first")));
     }
     let look = || StateDir::look(&args.state_dir).map_err(|why| exit::of_state_dir(exit::FOUND, &args.state_dir, why));
     let state = if args.state { look()? } else { None };
@@ -101,9 +93,9 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
         StateDirLock::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
             NotLocked::Used => refuse(format!("state directory {dir}: {why}")),
             NotLocked::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
-            NotLocked::Unknown(_) => unseen(format!(
-                "state directory {dir}: {why}; be root, or name another one with --state-dir"
-            )),
+            NotLocked::Unknown(_) => {
+                unseen(format!("state directory {dir}: {why}; be root, or name another one with --state-dir"))
+            }
         })?;
     if let Some(state) = &state
         && !args.even_if_in_use
@@ -120,11 +112,7 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     let named = named.map_err(|why| exit::of_state_dir(exit::NODE, &args.state_dir, why))?;
     for file in named.into_iter().filter(|file| file.path.exists()) {
         if file.is_pods && state.is_none() {
-            cleaner.leave(
-                "cdi",
-                &file.path,
-                "a pod may have it; --state takes it away when none has",
-            );
+            cleaner.leave("cdi", &file.path, "a pod may have it; --state takes it away when none has");
         } else {
             cleaner.remove("cdi", &file.path);
         }

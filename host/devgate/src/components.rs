@@ -129,11 +129,7 @@ impl Components {
                 NotRead::NoFile => " (component.file, in --components DIR or beside the policy)",
                 NotRead::Other(_) => "",
             };
-            LoadFailure::Host(format!(
-                "plugin {}: component {}: {why}{help}",
-                policy.name,
-                file.display()
-            ))
+            LoadFailure::Host(format!("plugin {}: component {}: {why}{help}", policy.name, file.display()))
         })
     }
 
@@ -217,11 +213,7 @@ enum NotRead {
 fn read(directory: &Path, path: &str, most: u64) -> Result<Vec<u8>, NotRead> {
     let other = |why: std::io::Error| NotRead::Other(why.to_string());
     // An empty path is the working directory's, where a policy named without a directory lies.
-    let directory = if directory.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        directory
-    };
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let beneath = Dir::open_ambient_dir(directory, ambient_authority()).map_err(|e| match e.kind() {
         ErrorKind::NotFound => NotRead::NoDirectory(directory.display().to_string()),
         _ => other(e),
@@ -236,9 +228,7 @@ fn read(directory: &Path, path: &str, most: u64) -> Result<Vec<u8>, NotRead> {
     regular(beneath.metadata(path))?;
     // And after, since it may be something else by then; opening a pipe must not wait for its other end.
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let opened = beneath
-        .open_with(path, OpenOptions::new().read(true).custom_flags(nonblock))
-        .map_err(other)?;
+    let opened = beneath.open_with(path, OpenOptions::new().read(true).custom_flags(nonblock)).map_err(other)?;
     regular(opened.metadata())?;
     let mut bytes = Vec::new();
     opened.take(most).read_to_end(&mut bytes).map_err(other)?;
@@ -310,12 +300,8 @@ plugins:
         std::fs::write(at("policy.yaml"), POLICY).unwrap();
         let policy = crate::policy::read(&[at("policy.yaml")]).unwrap();
         let plugin = policy.plugins.values().next().unwrap();
-        let components = Components::looking(
-            Some(&at("components")),
-            &RegistryArgs::default(),
-            false,
-            Program::puller(),
-        );
+        let components =
+            Components::looking(Some(&at("components")), &RegistryArgs::default(), false, Program::puller());
         let keys = || components.keys(plugin).map(|keys| keys.unwrap().len());
         let none = keys().unwrap_err().to_string();
         assert!(

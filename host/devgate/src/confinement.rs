@@ -29,16 +29,11 @@ impl Fence {
     }
 
     fn of(landlock: Result<Landlock, Error>) -> Self {
-        let none = |why: String| Self {
-            why: Some(why),
-            ..Self::default()
-        };
+        let none = |why: String| Self { why: Some(why), ..Self::default() };
         match landlock {
-            Ok(Landlock::Enforced { abi, missing }) => Self {
-                version: abi,
-                lacks: missing.iter().map(ToString::to_string).collect(),
-                why: None,
-            },
+            Ok(Landlock::Enforced { abi, missing }) => {
+                Self { version: abi, lacks: missing.iter().map(ToString::to_string).collect(), why: None }
+            }
             Ok(Landlock::Missing) => none("this kernel was built or booted without it".to_owned()),
             Err(error) => none(error.to_string()),
         }
@@ -51,12 +46,8 @@ impl Fence {
 /// A filter around this process forbids it, or Landlock is required and not there.
 pub(crate) fn begin(args: &RunArgs, policy: &Policy) -> anyhow::Result<Fence> {
     let files = files(args, policy);
-    let refused = |error: Error| {
-        exit::with_code(
-            exit::NODE,
-            format!("devgate: is not confined, and serves nothing: {error}"),
-        )
-    };
+    let refused =
+        |error: Error| exit::with_code(exit::NODE, format!("devgate: is not confined, and serves nothing: {error}"));
     hide().map_err(refused)?;
     drop_capabilities().map_err(refused)?;
     let fence = Fence::of(fence_host(&files));
@@ -126,27 +117,17 @@ mod tests {
         let at = |name: &str| dir.path().join(name).display().to_string();
         let text = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  x:\n    component: {file: x.wasm}\n    resources: [test.dev/x]\n";
         std::fs::write(at("policy.yaml"), text).unwrap();
-        let mut line: Vec<String> = ["devgate", "run", "--no-kubelet", "--audit-log", "audit.log"]
-            .map(Into::into)
-            .into();
+        let mut line: Vec<String> =
+            ["devgate", "run", "--no-kubelet", "--audit-log", "audit.log"].map(Into::into).into();
         for option in ["policy", "state-dir", "cdi-dir", "nfd-dir", "device-info-dir"] {
-            line.extend([
-                format!("--{option}"),
-                at(&format!("{option}.yaml").replace("dir.yaml", "dir")),
-            ]);
+            line.extend([format!("--{option}"), at(&format!("{option}.yaml").replace("dir.yaml", "dir"))]);
         }
         line.extend(["--status-socket".to_owned(), "status.sock".to_owned()]);
-        let Command::Run(args) = Cli::try_parse_from(line).unwrap().command else {
-            panic!("run")
-        };
+        let Command::Run(args) = Cli::try_parse_from(line).unwrap().command else { panic!("run") };
         let policy = crate::policy::read(&args.policy).unwrap();
         let files = files(&args, &policy);
         let here = std::env::current_dir().unwrap();
-        assert_eq!(
-            files.directories.iter().filter(|dir| **dir == here).count(),
-            2,
-            "{files:?}"
-        );
+        assert_eq!(files.directories.iter().filter(|dir| **dir == here).count(), 2, "{files:?}");
         assert!(files.sockets.is_empty() && dir.path().join("state-dir").is_dir());
         // What no plugin uses is not made, and not written to.
         assert!(!dir.path().join("nfd-dir").exists() && !dir.path().join("device-info-dir").exists());

@@ -39,11 +39,7 @@ pub struct Coded {
 
 /// An error that ends the command with `code`.
 pub fn with_code(code: u8, message: impl Into<String>) -> anyhow::Error {
-    Coded {
-        code,
-        message: message.into(),
-    }
-    .into()
+    Coded { code, message: message.into() }.into()
 }
 
 /// The same about the state directory.

@@ -73,18 +73,8 @@ impl World {
         let args = &args.place;
         let policy = policy::read(&args.policy)?;
         let node = (sources.node)(&args.node_root)?;
-        let components = Components::looking(
-            args.components().as_ref(),
-            &args.registry,
-            args.pull,
-            (sources.puller)(),
-        );
-        Ok(Self {
-            surveyed: survey(sources.runners(None)?, components, &policy, &node),
-            policy,
-            node,
-            running,
-        })
+        let components = Components::looking(args.components().as_ref(), &args.registry, args.pull, (sources.puller)());
+        Ok(Self { surveyed: survey(sources.runners(None)?, components, &policy, &node), policy, node, running })
     }
 
     /// The plugins in the policy's order, each with what it would do here.
@@ -123,12 +113,7 @@ fn ask_running(socket: &Path) -> Option<Report> {
     if !socket.exists() {
         return None;
     }
-    let ask = || {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?
-            .block_on(ask::ask(socket))
-    };
+    let ask = || tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(ask::ask(socket));
     ask().inspect_err(exit::say).ok()
 }
 

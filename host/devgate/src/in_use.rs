@@ -21,9 +21,7 @@ pub(crate) async fn by_pods(
             "it cannot be seen which devices pods have: {why}; try again, or, if none has any, say --even-if-in-use"
         )
     })?;
-    let mut used = shown
-        .iter()
-        .filter(|((resource, id), _)| is_ours(resource.as_str(), id));
+    let mut used = shown.iter().filter(|((resource, id), _)| is_ours(resource.as_str(), id));
     Ok(used.next().map(|((resource, id), holders)| {
         let (id, whose) = (escape(id, SHOWN), by(holders.first()));
         let more = match used.count() {

@@ -9,9 +9,7 @@ use devgate_runner::{Program, Programs};
 use std::process::ExitCode;
 
 /// Commands that were devgate's in 0.1 and are those of vendors and testers.
-const MOVED: [&str; 8] = [
-    "conform", "demo", "inspect", "new", "pack", "push", "record", "simulate",
-];
+const MOVED: [&str; 8] = ["conform", "demo", "inspect", "new", "pack", "push", "record", "simulate"];
 
 fn main() -> ExitCode {
     // Before all else: until then a process of the same user without any right can look into this one.
@@ -28,11 +26,7 @@ fn main() -> ExitCode {
             format!("{name}: is not a command of devgate any more; run `devgatectl {name}` with the same options");
         return exit::report(&exit::with_code(exit::USAGE, text));
     }
-    let sources = Sources {
-        node: node::open_live,
-        programs: Programs::beside,
-        puller: Program::puller,
-    };
+    let sources = Sources { node: node::open_live, programs: Programs::beside, puller: Program::puller };
     match devgate::run(&Cli::parse().command, sources) {
         Ok(code) => code.into(),
         Err(error) => exit::report(&error),

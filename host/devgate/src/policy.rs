@@ -68,10 +68,7 @@ fn read_file(path: &Path) -> anyhow::Result<String> {
     let wrong = |why: &dyn Display| wrong(path, why);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|e| wrong(&e))?;
-    let read = file
-        .take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| wrong(&e))?;
+    let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|e| wrong(&e))?;
     if u64::try_from(read).unwrap_or(u64::MAX) > MOST_BYTES {
         return Err(wrong(&"is larger than 1MiB"));
     }

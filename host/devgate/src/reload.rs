@@ -102,10 +102,7 @@ impl Reloader {
 
     /// The end of it that others hold.
     pub(crate) fn reloads(&self) -> Reloads {
-        Reloads {
-            asked: self.ask.clone(),
-            in_force: self.in_force.subscribe(),
-        }
+        Reloads { asked: self.ask.clone(), in_force: self.in_force.subscribe() }
     }
 
     /// Waits until there is a reason to read the policy again. Loses nothing where it is dropped.
@@ -210,9 +207,7 @@ impl Reloader {
             "policy: {text}"
         );
         for fewer in reloaded.fewer.iter().take(SHOWN) {
-            let Fewer {
-                resource, before, now, ..
-            } = fewer;
+            let Fewer { resource, before, now, .. } = fewer;
             tracing::warn!(resource, before, now, "policy: {fewer}");
             text += &format!("\n  {fewer}");
         }
@@ -234,10 +229,7 @@ impl Reloader {
             is_news
         });
         if is_news {
-            tracing::error!(
-                family = "refused",
-                "policy: not reloaded, what was in force goes on: {why}"
-            );
+            tracing::error!(family = "refused", "policy: not reloaded, what was in force goes on: {why}");
         } else {
             tracing::debug!(family = "refused", "policy: not reloaded: {why}");
         }
@@ -306,17 +298,10 @@ mod tests {
     #[test]
     fn what_changed_is_said_in_one_line() {
         let name = |name: &str| devgate_types::PluginName::try_new(name).unwrap();
-        let reloaded = Reloaded {
-            new: vec![name("a")],
-            changed: vec![name("b"), name("c")],
-            ..Reloaded::default()
-        };
+        let reloaded = Reloaded { new: vec![name("a")], changed: vec![name("b"), name("c")], ..Reloaded::default() };
         assert_eq!(said(&reloaded), "reloaded: new a; changed b, c");
         insta::assert_snapshot!(said(&Reloaded::default()), @"reloaded: it means the same as before, and no component is another; nothing is changed");
-        let reordered = Reloaded {
-            reordered: true,
-            ..Reloaded::default()
-        };
+        let reordered = Reloaded { reordered: true, ..Reloaded::default() };
         insta::assert_snapshot!(said(&reordered), @"reloaded: the plugins are in another order, which decides who has what two of them claim");
     }
 }

@@ -66,10 +66,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     let (stop, hangup) = {
         let _inside = runtime.enter();
         // One that is not listened for ends the process; one that is sent early starts a look that finds nothing else.
-        (
-            stop_on_signal()?,
-            signal(SignalKind::hangup()).context("listen for SIGHUP")?,
-        )
+        (stop_on_signal()?, signal(SignalKind::hangup()).context("listen for SIGHUP")?)
     };
     let audit = logging::start(&args.log)?;
     if let Some(audit) = &audit {
@@ -103,19 +100,9 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     let tells_multus = |plugin: &PluginPolicy| plugin.containers.device_info;
     let labels = |plugin: &PluginPolicy| !plugin.labels.is_empty();
     for (key, is_used, dir, option) in [
-        (
-            "device-info",
-            policy.plugins.values().any(tells_multus),
-            &args.device_info_dir,
-            "device-info-dir",
-        ),
+        ("device-info", policy.plugins.values().any(tells_multus), &args.device_info_dir, "device-info-dir"),
         ("labels", policy.plugins.values().any(labels), &args.nfd_dir, "nfd-dir"),
-        (
-            "CDI",
-            args.no_kubelet || args.edits == Edits::Cdi,
-            &args.cdi_dir,
-            "cdi-dir",
-        ),
+        ("CDI", args.no_kubelet || args.edits == Edits::Cdi, &args.cdi_dir, "cdi-dir"),
     ] {
         if is_used && unmounted(dir, "/") {
             tracing::warn!(
@@ -126,15 +113,8 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         }
     }
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
-    let result = runtime.block_on(serve(
-        args,
-        &policy,
-        seen,
-        (&node, runners, store),
-        &memory,
-        (pods, fence),
-        (stop, hangup),
-    ));
+    let result =
+        runtime.block_on(serve(args, &policy, seen, (&node, runners, store), &memory, (pods, fence), (stop, hangup)));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_WORDS);
@@ -145,10 +125,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
 /// Says what fences the host and its children.
 fn say_fence(fence: &Fence) {
     match &fence.why {
-        None => tracing::debug!(
-            "devgate and its processes are fenced by seccomp and by Landlock {}",
-            fence.version
-        ),
+        None => tracing::debug!("devgate and its processes are fenced by seccomp and by Landlock {}", fence.version),
         Some(why) => tracing::warn!(
             family = "host",
             "Landlock is not in force: {why}; what devgate and its processes may do is fenced by seccomp alone (docs/confinement.md)"
@@ -210,20 +187,14 @@ fn is_new_machine(args: &RunArgs) -> bool {
     let has_leases = || left_behind_by_any(&args.cdi_dir);
     args.no_kubelet
         && is_absent()
-        && !args
-            .kubelet
-            .kubelet_dir
-            .join(devgate_device_plugin::CHECKPOINT)
-            .exists()
+        && !args.kubelet.kubelet_dir.join(devgate_device_plugin::CHECKPOINT).exists()
         && !has_leases()
 }
 
 /// Whether a directory has a file of some devgate's.
 fn left_behind_by_any(dir: &std::path::Path) -> bool {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .into_iter()
-        .any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
 }
 
 /// Threads that serve.
@@ -262,12 +233,8 @@ async fn serve(
         names.join(", "),
     );
     let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
-    let around = Surroundings {
-        node: node.clone(),
-        loader,
-        allocations: memory.clone(),
-        holders: follow_pods(args, &config),
-    };
+    let around =
+        Surroundings { node: node.clone(), loader, allocations: memory.clone(), holders: follow_pods(args, &config) };
     let mut plugins = Plugins::start(policy, around);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
@@ -369,10 +336,7 @@ async fn serve(
 fn kept(state_dir: &Path) -> Option<CodeCache> {
     let opened = CodeCache::open(&state_dir.join(COMPILED));
     let not = |why: &NotCached| {
-        tracing::warn!(
-            family = "host",
-            "machine code of components is not kept, and each start makes it anew: {why}"
-        );
+        tracing::warn!(family = "host", "machine code of components is not kept, and each start makes it anew: {why}");
     };
     opened.inspect_err(not).ok()
 }
@@ -398,11 +362,7 @@ fn ended(error: FrontEndError) -> anyhow::Error {
 /// Asks the kubelet from now on which pods have which devices.
 fn follow_pods(args: &RunArgs, front_end: &FrontEndConfig) -> HoldersFeed {
     let every = Duration::from_millis(args.pod_resources_every.into());
-    let config = PodResourcesConfig {
-        every,
-        allocating: front_end.allocating.clone(),
-        ..args.kubelet.pod_resources()
-    };
+    let config = PodResourcesConfig { every, allocating: front_end.allocating.clone(), ..args.kubelet.pod_resources() };
     let (source, feed) = devgate_core::holders();
     if !args.no_kubelet {
         tokio::spawn(pod_resources::follow(config, source));

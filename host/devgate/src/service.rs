@@ -101,10 +101,7 @@ async fn send(said: Vec<Said>) {
         sd_notify::notify(&states)
     });
     if let Ok(Err(error)) = sent.await {
-        tracing::warn!(
-            family = "host",
-            "service manager: cannot be told how the host is: {error}"
-        );
+        tracing::warn!(family = "host", "service manager: cannot be told how the host is: {error}");
     }
 }
 

@@ -30,11 +30,7 @@ pub(crate) fn state(args: &StateArgs) -> Result<u8> {
             Ok(exit::OK)
         }
         StateAction::Accept => accept(&args.state_dir),
-        StateAction::Forget {
-            id,
-            even_if_in_use,
-            kubelet,
-        } => {
+        StateAction::Forget { id, even_if_in_use, kubelet } => {
             let _alone = alone(&args.state_dir)?;
             if !even_if_in_use {
                 refuse(&args.state_dir, *id, kubelet)?;
@@ -46,10 +42,7 @@ pub(crate) fn state(args: &StateArgs) -> Result<u8> {
 
 fn list(dir: &Path, form: Output) -> Result<u8> {
     let recorded = read(dir)?;
-    let list = List {
-        allocations: recorded.allocations().collect(),
-        incomplete: recorded.incomplete,
-    };
+    let list = List { allocations: recorded.allocations().collect(), incomplete: recorded.incomplete };
     match form {
         Output::Json => output::print_json(&list)?,
         Output::Text => output::print(&text(&list))?,
@@ -62,9 +55,7 @@ fn list(dir: &Path, form: Output) -> Result<u8> {
 
 fn text(list: &List) -> String {
     let row = |listed: &Listed| {
-        let since = listed
-            .since
-            .and_then(|s| UNIX_EPOCH.checked_add(Duration::from_secs(s)));
+        let since = listed.since.and_then(|s| UNIX_EPOCH.checked_add(Duration::from_secs(s)));
         let since = since.map(|at| humantime::format_rfc3339_seconds(at).to_string());
         [
             listed.id.to_string(),
@@ -100,10 +91,7 @@ fn refuse(dir: &Path, id: u64, kubelet: &KubeletArgs) -> Result<()> {
     let is_ours =
         |resource: &str, id: &str| resource == listed.resource && listed.units.iter().any(|unit| is_of(id, unit));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime
-        .block_on(in_use::by_pods(&kubelet.pod_resources(), is_ours))
-        .map_err(refused)?
-    {
+    match runtime.block_on(in_use::by_pods(&kubelet.pod_resources(), is_ours)).map_err(refused)? {
         None => Ok(()),
         Some(used) => Err(refused(format!("{used}; end that pod first, or say --even-if-in-use"))),
     }
@@ -127,10 +115,7 @@ fn accept(dir: &Path) -> Result<u8> {
     let _alone = alone(dir)?;
     let accepted = devgate_core::accept(dir).map_err(|why| exit::of_state_dir(exit::NODE, dir, why))?;
     output::print(&match accepted {
-        Some(why) => format!(
-            "accepted: what is recorded is all that was handed out; before: {}\n",
-            escape(&why, 512)
-        ),
+        Some(why) => format!("accepted: what is recorded is all that was handed out; before: {}\n", escape(&why, 512)),
         None => "nothing to accept: it is known what was handed out\n".to_owned(),
     })?;
     Ok(exit::OK)

@@ -44,11 +44,7 @@ fn show(report: &Report, args: &StatusArgs) -> anyhow::Result<()> {
         Output::Json if args.watch => output::print(&format!("{}\n", serde_json::to_string(report)?)),
         Output::Json => output::print_json(report),
         Output::Text => {
-            let clear = if args.watch && std::io::stdout().is_terminal() {
-                CLEAR
-            } else {
-                ""
-            };
+            let clear = if args.watch && std::io::stdout().is_terminal() { CLEAR } else { "" };
             output::print(&format!("{clear}{}", text::of(report)))
         }
     }

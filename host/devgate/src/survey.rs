@@ -41,9 +41,7 @@ pub(crate) const fn level(line: &Line) -> &'static str {
 
 /// What a plugin's error says where it is shown with the plugin.
 pub(crate) fn without_plugin(why: &str, plugin: &PluginName) -> String {
-    why.strip_prefix(&format!("plugin {plugin}: "))
-        .unwrap_or(why)
-        .to_owned()
+    why.strip_prefix(&format!("plugin {plugin}: ")).unwrap_or(why).to_owned()
 }
 
 /// A node that may be handed out.
@@ -56,11 +54,7 @@ pub(crate) struct Given {
 
 impl Given {
     pub(crate) fn of(node: &GrantedNode) -> Self {
-        Self {
-            path: escape(&node.node.path, 256),
-            access: node.grant.access.to_string(),
-            shared: node.grant.shared,
-        }
+        Self { path: escape(&node.node.path, 256), access: node.grant.access.to_string(), shared: node.grant.shared }
     }
 
     /// As people read it: `rw, shared`.

@@ -107,10 +107,7 @@ impl Watching {
     /// What there is to say now, with who has what.
     pub(crate) fn report(&self) -> Report {
         match self {
-            Self::Waits { since, why, fence } => Report {
-                landlock: fence.clone(),
-                ..Report::of_waiting(*since, why)
-            },
+            Self::Waits { since, why, fence } => Report { landlock: fence.clone(), ..Report::of_waiting(*since, why) },
             Self::Serves(serving) => serving.report(),
         }
         .judged()
@@ -166,8 +163,7 @@ impl Serving {
         let plugins = plugins.map(|(name, late)| (format!("plugin {name}"), late));
         let front_end = self.front_end.late().map(|late| ("front end".to_owned(), late));
         let all = plugins.chain(front_end);
-        all.map(|(what, late)| format!("{what}: is {}s late", late.as_secs()))
-            .collect()
+        all.map(|(what, late)| format!("{what}: is {}s late", late.as_secs())).collect()
     }
 }
 
@@ -184,10 +180,7 @@ impl Report {
     }
 
     fn of_waiting(since: When, why: &str) -> Self {
-        Self {
-            waits: Some(why.to_owned()),
-            ..Self::new(since)
-        }
+        Self { waits: Some(why.to_owned()), ..Self::new(since) }
     }
 
     /// The same with the conditions that hold by it.

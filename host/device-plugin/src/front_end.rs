@@ -250,12 +250,7 @@ impl Resources {
         let resource = offer.resource().clone();
         let (shutdown, ended) = (CancellationToken::new(), CancellationToken::new());
         let (sender, current) = watch::channel(Arc::clone(offer));
-        let listing = Listing::new(
-            resource.clone(),
-            current.clone(),
-            self.config.coalesce,
-            self.config.watch.clone(),
-        );
+        let listing = Listing::new(resource.clone(), current.clone(), self.config.coalesce, self.config.watch.clone());
         let registration = Registration::new(
             Arc::clone(&self.config),
             resource.clone(),
@@ -283,11 +278,7 @@ impl Resources {
             }
         });
         self.owners.insert(task.id(), (resource.clone(), ended));
-        let served = Served {
-            offer: sender,
-            shutdown,
-            task: task.id(),
-        };
+        let served = Served { offer: sender, shutdown, task: task.id() };
         self.live.insert(resource, served);
     }
 
@@ -328,13 +319,8 @@ mod tests {
     async fn a_directory_without_room_for_sockets_is_refused_with_what_to_do() {
         let dir = PathBuf::from(format!("/{}", "d".repeat(socket::LONGEST_DIR)));
         let (_sender, offers) = watch::channel(Arc::from(Vec::new()));
-        let error = serve(FrontEndConfig::new(dir), offers, CancellationToken::new())
-            .await
-            .unwrap_err();
-        assert!(
-            error.to_string().ends_with("mount it at a path of at most 77 bytes"),
-            "{error}"
-        );
+        let error = serve(FrontEndConfig::new(dir), offers, CancellationToken::new()).await.unwrap_err();
+        assert!(error.to_string().ends_with("mount it at a path of at most 77 bytes"), "{error}");
     }
 
     /// A resource whose task panics: it shows its devices once.

@@ -102,13 +102,7 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
                     troubles.forget();
                 }
                 poll += 1;
-                source.tell(Holders {
-                    seen,
-                    recorded: asker.record.ids(),
-                    poll,
-                    process: asker.process,
-                    begun,
-                });
+                source.tell(Holders { seen, recorded: asker.record.ids(), poll, process: asker.process, begun });
                 every
             }
             Err(why) => {
@@ -160,13 +154,7 @@ struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     fn new(config: &'a PodResourcesConfig) -> Self {
-        Self {
-            config,
-            connection: None,
-            process: 0,
-            last: None,
-            record: Record::new(&config.kubelet_dir),
-        }
+        Self { config, connection: None, process: 0, last: None, record: Record::new(&config.kubelet_dir) }
     }
 
     /// Who has what now, or why that is not known.
@@ -210,11 +198,7 @@ fn merge(answer: ListPodResourcesResponse) -> BTreeMap<Offered, Vec<Holder>> {
     let mut seen: BTreeMap<Offered, Vec<Holder>> = BTreeMap::new();
     for pod in answer.pod_resources {
         for container in pod.containers {
-            let holder = Holder {
-                namespace: pod.namespace.clone(),
-                pod: pod.name.clone(),
-                container: container.name,
-            };
+            let holder = Holder { namespace: pod.namespace.clone(), pod: pod.name.clone(), container: container.name };
             for devices in container.devices {
                 let Ok(resource) = ResourceName::try_new(&devices.resource_name) else {
                     continue;

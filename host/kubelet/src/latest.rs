@@ -39,11 +39,7 @@ impl Latest {
     #[must_use]
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
-        Self {
-            most,
-            open: Arc::default(),
-            gauge: Gauge::default(),
-        }
+        Self { most, open: Arc::default(), gauge: Gauge::default() }
     }
 
     /// How many there are, and word of the changes.
@@ -66,11 +62,7 @@ impl Latest {
         }
         open.push_back(ended.clone());
         drop(open);
-        Place {
-            _leaves: ended.clone().drop_guard(),
-            _counted: self.gauge.count(),
-            ended,
-        }
+        Place { _leaves: ended.clone().drop_guard(), _counted: self.gauge.count(), ended }
     }
 }
 

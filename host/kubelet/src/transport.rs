@@ -50,12 +50,7 @@ pub struct Incoming {
 impl Incoming {
     /// Connections to this listener, until `cut` is cancelled.
     pub fn new(listener: UnixListener, cut: CancellationToken) -> Self {
-        Self {
-            listener,
-            cut,
-            open: Latest::new(usize::MAX),
-            pause: None,
-        }
+        Self { listener, cut, open: Latest::new(usize::MAX), pause: None }
     }
 
     /// The same with so many connections at a time: one more ends the oldest.
@@ -108,11 +103,7 @@ impl Connection {
     /// A connection that is there already.
     #[must_use]
     pub fn new(stream: UnixStream, cut: &CancellationToken) -> Self {
-        Self {
-            stream,
-            cut: Box::pin(cut.clone().cancelled_owned()),
-            place: None,
-        }
+        Self { stream, cut: Box::pin(cut.clone().cancelled_owned()), place: None }
     }
 
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
@@ -173,10 +164,7 @@ pub async fn connect(path: PathBuf, timeout: Duration) -> Result<Channel, tonic:
         let path = path.clone();
         async move { UnixStream::connect(&path).await.map(TokioIo::new) }
     });
-    Endpoint::from_static("http://localhost")
-        .connect_timeout(timeout)
-        .connect_with_connector(connector)
-        .await
+    Endpoint::from_static("http://localhost").connect_timeout(timeout).connect_with_connector(connector).await
 }
 
 #[cfg(test)]

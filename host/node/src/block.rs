@@ -57,10 +57,7 @@ impl Node {
         }
         // A container of the host may see /sys/class and not /sys/dev.
         let has_number = |device: &DevicePath| self.number_of(device).is_ok_and(|found| found == Some(number));
-        self.devices("block")?
-            .into_iter()
-            .find(has_number)
-            .ok_or(ReadError::NotFound)
+        self.devices("block")?.into_iter().find(has_number).ok_or(ReadError::NotFound)
     }
 }
 
@@ -82,12 +79,7 @@ impl Users {
     /// # Errors
     /// Where `/proc/1/mountinfo` or another list of the kernel cannot be read.
     pub fn of(node: &Node) -> Result<Self, ReadError> {
-        Ok(Self {
-            mounted: mounted(node)?,
-            swap: swap(node)?,
-            file_systems: file_systems(node),
-            looped: looped(node)?,
-        })
+        Ok(Self { mounted: mounted(node)?, swap: swap(node)?, file_systems: file_systems(node), looped: looped(node)? })
     }
 
     /// Why this one device, without its partitions, is in use.
@@ -129,11 +121,7 @@ fn mounted(node: &Node) -> Result<Vec<(NodeNumber, String)>, ReadError> {
         answered = true;
         found.extend(bytes.split(|byte| *byte == b'\n').flat_map(|line| mount_of(node, line)));
     }
-    if answered {
-        Ok(found)
-    } else {
-        Err(ReadError::Denied("the node's mounts cannot be read"))
-    }
+    if answered { Ok(found) } else { Err(ReadError::Denied("the node's mounts cannot be read")) }
 }
 
 /// The block devices that one line of `mountinfo` names, by number and, for file systems with numbers of their own
@@ -144,23 +132,13 @@ fn mount_of(node: &Node, line: &[u8]) -> Vec<(NodeNumber, String)> {
     let (Some(number), Some(point)) = (fields.get(2).and_then(|n| parse_number(n)), fields.get(4)) else {
         return Vec::new();
     };
-    let source = fields
-        .iter()
-        .position(|field| *field == "-")
-        .and_then(|dash| fields.get(dash + 2));
+    let source = fields.iter().position(|field| *field == "-").and_then(|dash| fields.get(dash + 2));
     let (major, minor) = number;
-    let by_number = NodeNumber {
-        kind: NodeKind::Block,
-        major,
-        minor,
-    };
+    let by_number = NodeNumber { kind: NodeKind::Block, major, minor };
     let by_source = source.and_then(|source| node.node_behind(&unescape(source)));
     // Major 0 is no device: the kernel's own number for a file system without one.
     let numbers = (major != 0).then_some(by_number).into_iter().chain(by_source);
-    numbers
-        .filter(|number| number.kind == NodeKind::Block)
-        .map(|number| (number, unescape(point)))
-        .collect()
+    numbers.filter(|number| number.kind == NodeKind::Block).map(|number| (number, unescape(point))).collect()
 }
 
 /// Devices that are swapped to. `/proc/swaps` is the same in every container.
@@ -200,11 +178,7 @@ fn file_systems(node: &Node) -> Vec<(String, String)> {
 /// Block devices that a loop device stands for.
 fn looped(node: &Node) -> Result<Vec<(NodeNumber, String)>, ReadError> {
     let mut found = Vec::new();
-    for device in node
-        .devices("block")?
-        .into_iter()
-        .filter(|device| device.name().starts_with("loop"))
-    {
+    for device in node.devices("block")?.into_iter().filter(|device| device.name().starts_with("loop")) {
         if let Some(behind) = backing_file(node, &device)?.and_then(|file| node.node_behind(&file)) {
             found.push((behind, device.name().to_owned()));
         }

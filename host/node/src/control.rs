@@ -48,14 +48,9 @@ impl Node {
     }
 
     fn virtual_functions(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
-        let links = self
-            .tree()
-            .links(device.directory())
-            .map_err(|error| self.explain(device, error))?;
+        let links = self.tree().links(device.directory()).map_err(|error| self.explain(device, error))?;
         let functions = links.iter().filter(|(name, _)| name.starts_with("virtfn"));
-        functions
-            .map(|(_, target)| self.device_at(device.directory(), target))
-            .collect()
+        functions.map(|(_, target)| self.device_at(device.directory(), target)).collect()
     }
 
     /// The functions that may be reset with this one: none where each way to do it is its own, all that are behind the same
@@ -67,9 +62,7 @@ impl Node {
             return Ok(Vec::new());
         }
         let bus = above(device.directory());
-        let behind_bridge = self
-            .parent(device)
-            .is_some_and(|parent| Some(parent.directory()) == bus);
+        let behind_bridge = self.parent(device).is_some_and(|parent| Some(parent.directory()) == bus);
         let slot = |device: &DevicePath| device.name().rsplit_once('.').map(|(slot, _)| slot.to_owned());
         let mut all = self.devices("pci")?;
         all.retain(|other| above(other.directory()) == bus && (behind_bridge || slot(other) == slot(device)));

@@ -42,9 +42,7 @@ impl DevicePath {
     /// Whether its place is somewhere beneath `ancestor`'s; no device is beneath itself.
     #[must_use]
     pub fn is_beneath(&self, ancestor: &Self) -> bool {
-        self.0
-            .strip_prefix(&*ancestor.0)
-            .is_some_and(|rest| rest.starts_with('/'))
+        self.0.strip_prefix(&*ancestor.0).is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// Its directory, below the node's root.
@@ -241,11 +239,7 @@ impl Node {
     /// # Errors
     /// [`ReadError::NotFound`] also where it is a file, [`ReadError::Invalid`] for a path that is not plain or a link.
     pub fn entries(&self, device: &DevicePath, path: &str) -> Result<Vec<String>, ReadError> {
-        let path = if path.is_empty() {
-            device.directory().to_owned()
-        } else {
-            device.join(path)?
-        };
+        let path = if path.is_empty() { device.directory().to_owned() } else { device.join(path)? };
         let listed = self.tree().list(&path).map_err(|error| self.explain(device, error))?;
         Ok(shown(listed))
     }
@@ -256,16 +250,9 @@ impl Node {
     /// [`ReadError::NotFound`]; [`ReadError::Invalid`] for a path that is not plain, that is not a link, or where the
     /// link has no base name.
     pub fn link(&self, device: &DevicePath, path: &str) -> Result<String, ReadError> {
-        let target = self
-            .tree()
-            .link(&device.join(path)?)
-            .map_err(|error| self.explain(device, error))?;
+        let target = self.tree().link(&device.join(path)?).map_err(|error| self.explain(device, error))?;
         let name = base(&target);
-        if is_name(name) {
-            Ok(name.to_owned())
-        } else {
-            Err(ReadError::Invalid("a link without a base name"))
-        }
+        if is_name(name) { Ok(name.to_owned()) } else { Err(ReadError::Invalid("a link without a base name")) }
     }
 
     /// The value of one line of the device's `uevent`.
@@ -278,14 +265,8 @@ impl Node {
 
     /// The device that a link with this text in `directory` points to.
     pub(crate) fn device_at(&self, directory: &str, target: &str) -> Result<DevicePath, ReadError> {
-        let path = follow(directory, target)
-            .and_then(|path| DevicePath::at(&path))
-            .ok_or(ReadError::NotADevice)?;
-        if self.exists(&path) {
-            Ok(path)
-        } else {
-            Err(ReadError::NotADevice)
-        }
+        let path = follow(directory, target).and_then(|path| DevicePath::at(&path)).ok_or(ReadError::NotADevice)?;
+        if self.exists(&path) { Ok(path) } else { Err(ReadError::NotADevice) }
     }
 
     /// Whether a directory is a device: it has a `uevent` and says its subsystem, as udev asks too. Without the second,
@@ -298,11 +279,7 @@ impl Node {
 
     /// Whether something is missing from a device or the device itself.
     fn absent(&self, device: &DevicePath) -> ReadError {
-        if self.tree().stat(device.directory()) == Ok(Kind::Directory) {
-            ReadError::NotFound
-        } else {
-            ReadError::Gone
-        }
+        if self.tree().stat(device.directory()) == Ok(Kind::Directory) { ReadError::NotFound } else { ReadError::Gone }
     }
 
     /// An error of the tree as one about a device: what is missing from a device that went is no fault of the path.
@@ -328,11 +305,7 @@ pub(crate) fn shown(entries: Vec<(String, Kind)>) -> Vec<String> {
 
 /// What was read, if it is no longer than wanted.
 pub(crate) fn within(bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, ReadError> {
-    if bytes.len() > most {
-        Err(ReadError::TooLarge { most })
-    } else {
-        Ok(bytes)
-    }
+    if bytes.len() > most { Err(ReadError::TooLarge { most }) } else { Ok(bytes) }
 }
 
 /// Where the devices of a subsystem are listed, were it a bus and were it a class.
@@ -349,10 +322,7 @@ fn as_subsystem(path: &str) -> Option<Subsystem> {
         Some(name) => (name, true),
         None => (path.strip_prefix("sys/class/")?, false),
     };
-    is_name(name).then(|| Subsystem {
-        name: name.to_owned(),
-        is_bus,
-    })
+    is_name(name).then(|| Subsystem { name: name.to_owned(), is_bus })
 }
 
 #[cfg(test)]
@@ -366,24 +336,13 @@ mod tests {
         assert!(at("pci0000:00/0000:00:01.0/0000:01:00.0").is_beneath(&bridge));
         assert!(!at("pci0000:00/0000:00:01.01").is_beneath(&bridge));
         assert!(!bridge.is_beneath(&bridge));
-        assert_eq!(
-            (bridge.name(), bridge.location()),
-            ("0000:00:01.0", "pci0000:00/0000:00:01.0")
-        );
+        assert_eq!((bridge.name(), bridge.location()), ("0000:00:01.0", "pci0000:00/0000:00:01.0"));
         assert_eq!(format!("{bridge:?}"), "DevicePath(\"pci0000:00/0000:00:01.0\")");
     }
 
     #[test]
     fn nothing_outside_of_sys_devices_is_a_device() {
-        for path in [
-            "",
-            "sys",
-            "sys/devices",
-            "sys/devices/",
-            "sys/bus/pci/devices/x",
-            "sys/devicesx/y",
-            "dev/null",
-        ] {
+        for path in ["", "sys", "sys/devices", "sys/devices/", "sys/bus/pci/devices/x", "sys/devicesx/y", "dev/null"] {
             assert_eq!(DevicePath::at(path), None, "{path}");
         }
     }
@@ -393,13 +352,7 @@ mod tests {
         let of = |path| as_subsystem(path).map(|s| (s.name, s.is_bus));
         assert_eq!(of("sys/bus/pci"), Some(("pci".to_owned(), true)));
         assert_eq!(of("sys/class/drm"), Some(("drm".to_owned(), false)));
-        for path in [
-            "sys/bus",
-            "sys/bus/pci/devices",
-            "sys/class/",
-            "sys/module/x",
-            "class/x",
-        ] {
+        for path in ["sys/bus", "sys/bus/pci/devices", "sys/class/", "sys/module/x", "class/x"] {
             assert_eq!(of(path), None, "{path}");
         }
     }

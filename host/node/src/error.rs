@@ -73,10 +73,7 @@ impl From<rustix::io::Errno> for ReadError {
             Errno::LOOP => crate::tree::IS_LINK,
             Errno::XDEV => Self::Invalid("path leaves the node's root"),
             Errno::ACCESS | Errno::PERM => Self::Denied("the kernel does not let the host read it"),
-            _ => Self::Io {
-                code: name_of(errno),
-                text: io::Error::from(errno).kind().to_string(),
-            },
+            _ => Self::Io { code: name_of(errno), text: io::Error::from(errno).kind().to_string() },
         }
     }
 }
@@ -155,9 +152,6 @@ mod tests {
     #[test]
     fn a_root_in_a_message_cannot_act_on_a_terminal() {
         let error = NodeError::NotARoot(PathBuf::from("/a\u{1b}[2J"));
-        assert_eq!(
-            error.to_string(),
-            "node root /a\\u{1b}[2J must be a directory or a recording"
-        );
+        assert_eq!(error.to_string(), "node root /a\\u{1b}[2J must be a directory or a recording");
     }
 }

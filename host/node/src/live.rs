@@ -111,9 +111,7 @@ impl Tree for Live {
         // With O_PATH and O_NOFOLLOW this opens the link itself, and still none on the way.
         let link = self.open(path, OFlags::PATH)?;
         match readlinkat(&link, "", Vec::new()) {
-            Ok(text) => text
-                .into_string()
-                .map_err(|_| ReadError::Invalid("a link that is not text")),
+            Ok(text) => text.into_string().map_err(|_| ReadError::Invalid("a link that is not text")),
             // The kernel says ENOENT of an empty path that is not a link; older ones EINVAL.
             Err(Errno::NOENT | Errno::INVAL) => Err(IS_NO_LINK),
             Err(error) => Err(error.into()),
@@ -138,11 +136,7 @@ impl Tree for Live {
     fn look(&self, path: &str) -> Result<Look, ReadError> {
         let at = self.open(path, OFlags::PATH)?;
         let stat = fstat(&at)?;
-        Ok(Look {
-            kind: kind(&stat),
-            uid: stat.st_uid,
-            mode: stat.st_mode & 0o7777,
-        })
+        Ok(Look { kind: kind(&stat), uid: stat.st_uid, mode: stat.st_mode & 0o7777 })
     }
 
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError> {
@@ -162,10 +156,7 @@ impl Tree for Live {
         // Not again after EINTR: to the kernel each write is an order of its own.
         match rustix::io::write(&file, bytes) {
             Ok(count) if count == bytes.len() => Ok(()),
-            Ok(_) => Err(ReadError::Io {
-                code: "".into(),
-                text: "the kernel took only a part of it".to_owned(),
-            }),
+            Ok(_) => Err(ReadError::Io { code: "".into(), text: "the kernel took only a part of it".to_owned() }),
             Err(Errno::ACCESS | Errno::PERM) => Err(NOT_WRITABLE),
             Err(errno) => Err(errno.into()),
         }
@@ -174,10 +165,7 @@ impl Tree for Live {
 
 /// At most `length` bytes from `offset`.
 fn read_from(file: impl AsFd, offset: u64, length: usize) -> Result<Vec<u8>, ReadError> {
-    if offset
-        .checked_add(length as u64)
-        .is_none_or(|end| i64::try_from(end).is_err())
-    {
+    if offset.checked_add(length as u64).is_none_or(|end| i64::try_from(end).is_err()) {
         return Err(ReadError::Invalid("offset is beyond what a file can have"));
     }
     let mut bytes: Vec<u8> = Vec::new();
@@ -200,11 +188,7 @@ fn read_from(file: impl AsFd, offset: u64, length: usize) -> Result<Vec<u8>, Rea
 }
 
 fn kind(stat: &Stat) -> Kind {
-    let number = |kind| NodeNumber {
-        kind,
-        major: major(stat.st_rdev),
-        minor: minor(stat.st_rdev),
-    };
+    let number = |kind| NodeNumber { kind, major: major(stat.st_rdev), minor: minor(stat.st_rdev) };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => Kind::Directory,
         FileType::RegularFile => Kind::File,

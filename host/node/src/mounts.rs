@@ -79,9 +79,7 @@ impl Node {
     /// # Errors
     /// With the first component that is wrong.
     pub fn mount_source(&self, path: &str) -> Result<MountKind, MountProblem> {
-        let relative = path
-            .strip_prefix('/')
-            .ok_or(MountProblem::Path("path must be absolute"))?;
+        let relative = path.strip_prefix('/').ok_or(MountProblem::Path("path must be absolute"))?;
         if let Some(problem) = problem(relative).filter(|_| !relative.is_empty()) {
             return Err(MountProblem::Path(problem));
         }
@@ -129,10 +127,10 @@ impl Node {
     }
 
     fn socket_in(&self, relative: &str) -> Result<Option<String>, MountProblem> {
-        let entries = self.tree().list(relative).map_err(|error| MountProblem::Unreadable {
-            at: format!("/{relative}"),
-            error,
-        })?;
+        let entries = self
+            .tree()
+            .list(relative)
+            .map_err(|error| MountProblem::Unreadable { at: format!("/{relative}"), error })?;
         let sockets = entries.into_iter().filter(|(_, kind)| *kind == Kind::Socket);
         Ok(sockets.map(|(name, _)| name).min())
     }

@@ -37,10 +37,7 @@ impl Node {
     /// The node that a source shows.
     #[must_use]
     pub fn of<S: Tree + EventSource + 'static>(source: Arc<S>) -> Self {
-        Self {
-            tree: Arc::clone(&source) as Arc<dyn Tree>,
-            events: source,
-        }
+        Self { tree: Arc::clone(&source) as Arc<dyn Tree>, events: source }
     }
 
     /// Whether this is a recording: see [`Tree::is_recorded`].
@@ -72,10 +69,7 @@ impl Node {
 
 /// Opens the directory that a node is rooted at.
 fn directory(root: &Path) -> Result<OwnedFd, NodeError> {
-    let failed = |errno: Errno| NodeError::Open {
-        path: root.to_owned(),
-        source: errno.into(),
-    };
+    let failed = |errno: Errno| NodeError::Open { path: root.to_owned(), source: errno.into() };
     // A FIFO must not hold the host. Only here is a link followed: the root is the admin's word.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = openat(CWD, root, flags, Mode::empty()).map_err(failed)?;

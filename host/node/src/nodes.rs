@@ -41,10 +41,7 @@ impl Node {
             return Ok(None);
         };
         // The kernel writes "/" for the "!" of its own names; a recording may give the name only.
-        let name = self
-            .uevent(device, "DEVNAME")?
-            .unwrap_or_else(|| device.name().to_owned())
-            .replace('!', "/");
+        let name = self.uevent(device, "DEVNAME")?.unwrap_or_else(|| device.name().to_owned()).replace('!', "/");
         if problem(&name).is_some() {
             return Err(ReadError::Invalid("the kernel's name for the node is not a plain path"));
         }
@@ -53,11 +50,7 @@ impl Node {
         if node.number == expected {
             Ok(Some(node))
         } else {
-            Err(ReadError::NodeDiffers {
-                path,
-                expected,
-                found: node.number,
-            })
+            Err(ReadError::NodeDiffers { path, expected, found: node.number })
         }
     }
 
@@ -81,9 +74,7 @@ impl Node {
             true => NodeKind::Block,
             false => NodeKind::Character,
         };
-        let numbers = std::str::from_utf8(&bytes)
-            .ok()
-            .and_then(|text| parse_number(text.trim()));
+        let numbers = std::str::from_utf8(&bytes).ok().and_then(|text| parse_number(text.trim()));
         let (major, minor) = numbers.ok_or(ReadError::Invalid("the device's dev attribute is not major:minor"))?;
         Ok(Some(NodeNumber { kind, major, minor }))
     }
@@ -102,10 +93,7 @@ impl Node {
             return Err(ReadError::Invalid(problem));
         }
         match self.tree().stat(relative)? {
-            Kind::Node(number) => Ok(DeviceNode {
-                path: path.to_owned(),
-                number,
-            }),
+            Kind::Node(number) => Ok(DeviceNode { path: path.to_owned(), number }),
             _ => Err(ReadError::NotANode),
         }
     }
@@ -131,10 +119,7 @@ impl Node {
             NodeKind::Character => "sys/dev/char",
             NodeKind::Block => "sys/dev/block",
         };
-        let target = self
-            .tree()
-            .link(&format!("{directory}/{}:{}", number.major, number.minor))
-            .ok()?;
+        let target = self.tree().link(&format!("{directory}/{}:{}", number.major, number.minor)).ok()?;
         self.device_at(directory, &target).ok()
     }
 
@@ -176,19 +161,7 @@ mod tests {
     #[test]
     fn a_number_is_two_plain_numbers() {
         assert_eq!(parse_number("10:229"), Some((10, 229)));
-        for bad in [
-            "",
-            ":",
-            "10",
-            "10:",
-            ":1",
-            "+1:2",
-            "-1:2",
-            "1:2:3",
-            "4294967296:0",
-            "a:b",
-            "1: 2",
-        ] {
+        for bad in ["", ":", "10", "10:", ":1", "+1:2", "-1:2", "1:2:3", "4294967296:0", "a:b", "1: 2"] {
             assert_eq!(parse_number(bad), None, "{bad}");
         }
     }

@@ -31,9 +31,7 @@ pub fn problem(path: &str) -> Option<&'static str> {
 /// # Errors
 /// [`ReadError::Invalid`] with what is wrong.
 pub(crate) fn below_root(path: &str) -> Result<&str, ReadError> {
-    let below = path
-        .strip_prefix('/')
-        .ok_or(ReadError::Invalid("path must be absolute"))?;
+    let below = path.strip_prefix('/').ok_or(ReadError::Invalid("path must be absolute"))?;
     problem(below).map_or(Ok(below), |problem| Err(ReadError::Invalid(problem)))
 }
 
@@ -103,15 +101,7 @@ mod tests {
     #[test]
     fn only_plain_relative_paths_pass() {
         let longest = "x".repeat(255);
-        for good in [
-            "vendor",
-            "power/control",
-            "acmecard!0/serial",
-            "..x",
-            "a..b",
-            "...",
-            &longest,
-        ] {
+        for good in ["vendor", "power/control", "acmecard!0/serial", "..x", "a..b", "...", &longest] {
             assert_eq!(problem(good), None, "{good}");
         }
         let too_long_name = "x".repeat(256);
@@ -143,21 +133,9 @@ mod tests {
     #[test]
     fn links_are_followed_within_the_root_only() {
         let dir = "sys/class/misc";
-        assert_eq!(
-            follow(dir, "../../devices/virtual/misc/fuse").as_deref(),
-            Some("sys/devices/virtual/misc/fuse")
-        );
+        assert_eq!(follow(dir, "../../devices/virtual/misc/fuse").as_deref(), Some("sys/devices/virtual/misc/fuse"));
         assert_eq!(follow(dir, "./x").as_deref(), Some("sys/class/misc/x"));
-        for bad in [
-            "",
-            "/etc/passwd",
-            "../../../..",
-            "../../../../etc/passwd",
-            "../../..",
-            "a/",
-            "a//b",
-            "a\0",
-        ] {
+        for bad in ["", "/etc/passwd", "../../../..", "../../../../etc/passwd", "../../..", "a/", "a//b", "a\0"] {
             assert_eq!(follow(dir, bad), None, "{bad:?}");
         }
     }

@@ -96,10 +96,7 @@ pub(crate) fn parse(message: &[u8]) -> Vec<NodeEvent> {
     };
     if !path.starts_with("/devices/") {
         let is_driver = matches!(value("SUBSYSTEM"), Some("module" | "drivers"));
-        return is_driver
-            .then(|| NodeEvent::Driver(base(path).to_owned()))
-            .into_iter()
-            .collect();
+        return is_driver.then(|| NodeEvent::Driver(base(path).to_owned())).into_iter().collect();
     }
     let (before, action) = match action {
         "add" => (None, DeviceAction::Add),

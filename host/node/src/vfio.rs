@@ -45,12 +45,7 @@ impl Node {
             match self.device("vfio", &name) {
                 Ok(device) => {
                     let node = found(self.own_node(&device))?.flatten();
-                    return Ok(node.map(|node| GroupNode {
-                        group,
-                        name,
-                        node,
-                        device: Some(device),
-                    }));
+                    return Ok(node.map(|node| GroupNode { group, name, node, device: Some(device) }));
                 }
                 Err(ReadError::NotFound | ReadError::NotADevice) => {}
                 Err(error) => return Err(error),
@@ -63,12 +58,7 @@ impl Node {
         if node.number.kind != NodeKind::Character {
             return Err(ReadError::NotANode);
         }
-        Ok(Some(GroupNode {
-            name: group.clone(),
-            group,
-            node,
-            device: None,
-        }))
+        Ok(Some(GroupNode { name: group.clone(), group, node, device: None }))
     }
 
     /// The devices of an iommu group, sorted by location: a container that gets one of them through vfio can reach them all.

@@ -66,12 +66,7 @@ impl Watch {
     /// Of a source that tells of all devices and paths by itself, until `teller` is dropped.
     #[must_use]
     pub fn new(teller: impl Any + Send + Sync, log: LogSource) -> Self {
-        Self {
-            log,
-            no_device_events: None,
-            paths: None,
-            _teller: Box::new(teller),
-        }
+        Self { log, no_device_events: None, paths: None, _teller: Box::new(teller) }
     }
 
     /// Why the kernel does not tell of devices here, if so; then only the poll sees them come and go.

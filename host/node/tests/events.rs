@@ -21,10 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn watch(node: &Node, kernel_log: bool) -> (Watch, Receiver<NodeEvent>) {
     let (sender, receiver) = channel();
     let sender = Mutex::new(sender);
-    let watch = node.watch(
-        kernel_log,
-        Arc::new(move |event| drop(sender.lock().unwrap().send(event))),
-    );
+    let watch = node.watch(kernel_log, Arc::new(move |event| drop(sender.lock().unwrap().send(event))));
     (watch, receiver)
 }
 
@@ -93,13 +90,8 @@ fn a_disk_that_comes_is_told_and_what_a_process_says_in_the_log_is_not() {
         _ => false,
     };
     let told = until(&events, about).expect("an event when a disk is attached");
-    let Some(NodeEvent::Device(event)) = told.last() else {
-        panic!("{told:?}")
-    };
-    assert_eq!(
-        (event.action, event.subsystem.as_str()),
-        (DeviceAction::Change, "block")
-    );
+    let Some(NodeEvent::Device(event)) = told.last() else { panic!("{told:?}") };
+    assert_eq!((event.action, event.subsystem.as_str()), (DeviceAction::Change, "block"));
     assert_eq!(event.node.as_deref(), Some(attached.0.as_str()));
     assert!(node.exists(&event.device), "its place is where the node says");
     let is_line = |event: &NodeEvent| matches!(event, NodeEvent::Line(line) if line.text.starts_with(&format!("{name}: detected capacity change")));
@@ -177,11 +169,7 @@ fn what_is_written_is_told_only_where_that_is_asked_for() {
     let (watch, events) = watch(&Node::open(root.path()).unwrap(), false);
     let path = |path: &str| NodeEvent::Path(path.to_owned());
     // A directory that is not there gives the one above it no more than there is to tell on the way.
-    let wanted = [
-        ("/dev", Told::Entries),
-        ("/etc", Told::Contents),
-        ("/dev/not/there", Told::Contents),
-    ];
+    let wanted = [("/dev", Told::Entries), ("/etc", Told::Contents), ("/dev/not/there", Told::Contents)];
     watch.listen_in(wanted.map(|(path, told)| (path.to_owned(), told)).into());
     until(&events, |event| *event == path("/etc")).expect("watched");
     drop(std::fs::OpenOptions::new().write(true).open(at("dev/null")).unwrap());
@@ -242,10 +230,7 @@ fn a_directory_that_is_moved_away_is_not_watched_any_more() {
         let path = NodeEvent::Path(format!("/etc/new{n}"));
         loop {
             std::fs::write(at(&format!("etc/new{n}")), "1").unwrap();
-            if events
-                .recv_timeout(Duration::from_millis(50))
-                .is_ok_and(|event| event == path)
-            {
+            if events.recv_timeout(Duration::from_millis(50)).is_ok_and(|event| event == path) {
                 break;
             }
             assert!(begun.elapsed() < PATIENCE, "another one in its place is watched");

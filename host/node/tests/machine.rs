@@ -27,12 +27,8 @@ fn machine() -> Option<Node> {
 
 /// Every subsystem that the kernel shows.
 fn subsystems() -> Vec<String> {
-    let names = |path| {
-        std::fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .filter_map(|e| e.ok()?.file_name().into_string().ok())
-    };
+    let names =
+        |path| std::fs::read_dir(path).into_iter().flatten().filter_map(|e| e.ok()?.file_name().into_string().ok());
     let mut all: Vec<String> = names("/sys/class").chain(names("/sys/bus")).collect();
     all.sort();
     all.dedup();
@@ -50,11 +46,7 @@ fn every_device_is_where_the_kernel_says() {
             if !directory.exists() {
                 continue;
             }
-            assert_eq!(
-                std::fs::canonicalize(&directory).unwrap(),
-                directory,
-                "a place is never through a link"
-            );
+            assert_eq!(std::fs::canonicalize(&directory).unwrap(), directory, "a place is never through a link");
             assert_eq!(node.device(&subsystem, device.name()).unwrap(), device, "{subsystem}");
             let said = std::fs::read_link(directory.join("subsystem")).unwrap();
             let found = node.subsystem(&device).unwrap().unwrap();
@@ -96,15 +88,8 @@ fn own_nodes_are_what_stat_says() {
                 Err(error) => panic!("{device:?}: {error}"),
             };
             let metadata = std::fs::symlink_metadata(&own.path).unwrap();
-            let kind = if metadata.file_type().is_block_device() {
-                NodeKind::Block
-            } else {
-                NodeKind::Character
-            };
-            assert_eq!(
-                (own.number.kind, kind),
-                (kind, if subsystem == "block" { NodeKind::Block } else { kind })
-            );
+            let kind = if metadata.file_type().is_block_device() { NodeKind::Block } else { NodeKind::Character };
+            assert_eq!((own.number.kind, kind), (kind, if subsystem == "block" { NodeKind::Block } else { kind }));
             let number = rustix::fs::makedev(own.number.major, own.number.minor);
             assert_eq!(number, metadata.rdev(), "{own:?}");
             assert_eq!(node.owner_of(own.number), Some(device));
@@ -125,25 +110,11 @@ fn fuse_is_a_virtual_misc_device() {
     assert_eq!(fuse.location(), "virtual/misc/fuse");
     assert_eq!(node.attribute(&fuse, "dev", 4096).unwrap(), b"10:229\n");
     assert_eq!(node.link(&fuse, "subsystem").unwrap(), "misc");
-    assert_eq!(
-        (node.driver(&fuse), node.devtype(&fuse), node.numa_node(&fuse)),
-        (None, None, None)
-    );
+    assert_eq!((node.driver(&fuse), node.devtype(&fuse), node.numa_node(&fuse)), (None, None, None));
     assert_eq!(node.parent(&fuse), None);
     let entries = node.entries(&fuse, "").unwrap();
-    assert!(
-        ["dev", "power", "subsystem", "uevent"]
-            .iter()
-            .all(|name| entries.contains(&(*name).to_owned()))
-    );
-    for path in [
-        "subsystem/fuse/dev",
-        "subsystem/../fuse/dev",
-        "../kvm/dev",
-        "/dev/null",
-        "dev/",
-        "power",
-    ] {
+    assert!(["dev", "power", "subsystem", "uevent"].iter().all(|name| entries.contains(&(*name).to_owned())));
+    for path in ["subsystem/fuse/dev", "subsystem/../fuse/dev", "../kvm/dev", "/dev/null", "dev/", "power"] {
         let read = node.attribute(&fuse, path, 4096);
         assert!(matches!(read, Err(ReadError::Invalid(_))), "{path}: {read:?}");
     }
@@ -153,17 +124,9 @@ fn fuse_is_a_virtual_misc_device() {
 #[test]
 fn links_of_proc_lead_nowhere() {
     let Some(node) = machine() else { return };
-    for path in [
-        "/proc/self/status",
-        "/proc/self/root/etc/passwd",
-        "/proc/1/root/etc/passwd",
-        "/proc/1/cwd/x",
-    ] {
+    for path in ["/proc/self/status", "/proc/self/root/etc/passwd", "/proc/1/root/etc/passwd", "/proc/1/cwd/x"] {
         let read = node.file(path, 1 << 20);
-        assert!(
-            matches!(read, Err(ReadError::Invalid(_) | ReadError::Denied(_))),
-            "{path}: {read:?}"
-        );
+        assert!(matches!(read, Err(ReadError::Invalid(_) | ReadError::Denied(_))), "{path}: {read:?}");
     }
     for path in ["/proc/self/fd/0", "/dev/fd/0", "/dev/stdin"] {
         assert!(node.node_at(path).is_err(), "{path}");
@@ -180,13 +143,8 @@ fn attributes_of_the_host_are_denied_to_others() {
     // Mode 0200: even root gets nothing out of it.
     for path in ["remove", "rescan"] {
         let read = node.attribute(&device, path, 4096);
-        assert!(
-            matches!(read, Err(ReadError::Denied(_) | ReadError::NotFound)),
-            "{path}: {read:?}"
-        );
-        let whole = device
-            .join(path)
-            .and_then(|path| node.tree().read(&path, 0, 4097, Readers::Host));
+        assert!(matches!(read, Err(ReadError::Denied(_) | ReadError::NotFound)), "{path}: {read:?}");
+        let whole = device.join(path).and_then(|path| node.tree().read(&path, 0, 4097, Readers::Host));
         assert!(whole.is_err());
     }
     let vendor = node.attribute(&device, "vendor", 4096).unwrap();
@@ -211,15 +169,11 @@ fn the_disk_that_the_root_is_on_is_in_use() {
         eprintln!("skipped: the root is not on a block device");
         return;
     };
-    let root = disks.iter().find(|disk| {
-        node.attribute(disk, "dev", 32)
-            .is_ok_and(|dev| dev == format!("{number}\n").as_bytes())
-    });
+    let root = disks
+        .iter()
+        .find(|disk| node.attribute(disk, "dev", 32).is_ok_and(|dev| dev == format!("{number}\n").as_bytes()));
     let Some(reason) = root.and_then(used) else {
-        assert!(
-            root.is_none_or(|root| node.own_node(root).is_err()),
-            "the root's disk is idle"
-        );
+        assert!(root.is_none_or(|root| node.own_node(root).is_err()), "the root's disk is idle");
         eprintln!("skipped: the root's disk has no node here");
         return;
     };

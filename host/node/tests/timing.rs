@@ -30,12 +30,8 @@ fn reading_attributes() {
     };
     println!("{device:?}");
     time("attribute", &|| node.attribute(&device, "dev", 4096).is_ok());
-    time("attribute, absent", &|| {
-        node.attribute(&device, "absent", 4096).is_err()
-    });
-    time("std::fs::read", &|| {
-        std::fs::read(format!("/sys/devices/{}/dev", device.location())).is_ok()
-    });
+    time("attribute, absent", &|| node.attribute(&device, "absent", 4096).is_err());
+    time("std::fs::read", &|| std::fs::read(format!("/sys/devices/{}/dev", device.location())).is_ok());
     time("entries", &|| node.entries(&device, "").is_ok());
     time("subsystem", &|| node.subsystem(&device).is_ok());
     time("exists", &|| node.exists(&device));

@@ -46,15 +46,10 @@ fn only_file(archive: impl Read, most: ByteSize) -> Result<Vec<u8>, NotUsable> {
         }
         let mut bytes = Vec::new();
         let declared = entry.size();
-        entry
-            .take(most.0.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(broken)?;
+        entry.take(most.0.saturating_add(1)).read_to_end(&mut bytes).map_err(broken)?;
         let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if read > most.0 {
-            return Err(NotUsable(format!(
-                "has a file of more than {most} (limits.component-size)"
-            )));
+            return Err(NotUsable(format!("has a file of more than {most} (limits.component-size)")));
         }
         if read != declared {
             return Err(broken(std::io::ErrorKind::UnexpectedEof.into()));
@@ -101,10 +96,7 @@ mod tests {
             add(tar, "opt/plugin.wasm", tar::EntryType::Regular, b"component");
         });
         assert_eq!(&*component(&image, Packed::Tar, MOST).unwrap(), b"component");
-        assert_eq!(
-            &*component(&zipped(&image), Packed::TarGzip, MOST).unwrap(),
-            b"component"
-        );
+        assert_eq!(&*component(&zipped(&image), Packed::TarGzip, MOST).unwrap(), b"component");
         assert_eq!(&*component(b"component", Packed::Plain, MOST).unwrap(), b"component");
     }
 

@@ -30,10 +30,7 @@ pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<wire::Authorities>, Error> 
 pub(crate) fn of_the_system() -> Vec<u8> {
     let variable = std::env::var_os(DIRECTORIES).unwrap_or_default();
     let directories = std::env::split_paths(&variable).filter(|path| !path.as_os_str().is_empty());
-    let (mut file, mut directories) = (
-        std::env::var_os(FILE).map(PathBuf::from),
-        directories.collect::<Vec<_>>(),
-    );
+    let (mut file, mut directories) = (std::env::var_os(FILE).map(PathBuf::from), directories.collect::<Vec<_>>());
     if file.is_none() && directories.is_empty() {
         let probed = openssl_probe::probe();
         (file, directories) = (probed.cert_file, probed.cert_dir);
@@ -70,10 +67,7 @@ mod tests {
     fn a_file_that_is_named_and_not_there_is_said() {
         let dir = tempfile::tempdir().unwrap();
         let why = named(&[dir.path().join("none.pem")]).unwrap_err().to_string();
-        assert!(
-            why.contains("none.pem: No such file") && why.ends_with(" (--registry-ca)"),
-            "{why}"
-        );
+        assert!(why.contains("none.pem: No such file") && why.ends_with(" (--registry-ca)"), "{why}");
         assert!(named(&[dir.path().to_owned()]).is_err());
     }
 

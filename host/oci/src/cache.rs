@@ -220,11 +220,7 @@ fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
@@ -246,11 +242,7 @@ mod tests {
         let text = format!(
             r#"{{"schemaVersion":2,"layers":[{{"mediaType":"application/wasm","digest":"{digest}","size":100}}]}}"#
         );
-        let entry = Entry {
-            manifests: vec![text.into_bytes()],
-            layer,
-            signatures: Vec::new(),
-        };
+        let entry = Entry { manifests: vec![text.into_bytes()], layer, signatures: Vec::new() };
         (crate::digest(&entry.manifests[0]), entry)
     }
 
@@ -266,11 +258,7 @@ mod tests {
             assert_eq!(kept, entry);
             assert_eq!(kept.component(digest, MOST).unwrap(), vec![1; 100]);
         }
-        assert_eq!(
-            fs::read_dir(cache.dir()).unwrap().count(),
-            1,
-            "nothing is left beside it"
-        );
+        assert_eq!(fs::read_dir(cache.dir()).unwrap().count(), 1, "nothing is left beside it");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(cache.dir()), 0o700);
         assert_eq!(mode(&cache.path(digest).join(LAYER)), 0o600);
@@ -314,19 +302,12 @@ mod tests {
         let write = |n: u8| {
             cache.write(entry(n).0, &entry(n).1).unwrap();
             let old = SystemTime::now() - Duration::from_secs(100 - u64::from(n));
-            fs::File::open(cache.path(entry(n).0))
-                .unwrap()
-                .set_modified(old)
-                .unwrap();
+            fs::File::open(cache.path(entry(n).0)).unwrap().set_modified(old).unwrap();
         };
         (0..4).for_each(write);
         let there = || digests.iter().filter(|digest| cache.path(**digest).exists()).count();
         let keep = BTreeSet::from([digests[0], digests[1], digests[3]]);
-        assert_eq!(
-            cache.tidy(&keep).unwrap(),
-            3 * size,
-            "what is named stays, even if it is too much"
-        );
+        assert_eq!(cache.tidy(&keep).unwrap(), 3 * size, "what is named stays, even if it is too much");
         assert_eq!(there(), 3);
         assert!(!cache.path(digests[2]).exists());
         assert_eq!(cache.tidy(&BTreeSet::from([digests[0]])).unwrap(), 2 * size);

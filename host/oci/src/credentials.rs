@@ -77,14 +77,9 @@ pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credent
 
 fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError> {
     let registry = || repository.registry.clone();
-    let config: Config = serde_json::from_slice(bytes).map_err(|e| FileError::NotConfig {
-        line: e.line(),
-        column: e.column(),
-    })?;
-    let fitting = config
-        .auths
-        .into_iter()
-        .filter_map(|(name, entry)| Some((fit(&name, repository)?, entry)));
+    let config: Config =
+        serde_json::from_slice(bytes).map_err(|e| FileError::NotConfig { line: e.line(), column: e.column() })?;
+    let fitting = config.auths.into_iter().filter_map(|(name, entry)| Some((fit(&name, repository)?, entry)));
     // What is meant for this repository alone comes before what is for all of its registry.
     let Some(entry) = fitting.max_by_key(|(fit, _)| *fit) else {
         let helped = config.cred_helpers.keys().any(|name| fit(name, repository).is_some());
@@ -113,18 +108,10 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError>
         }
         return Ok(Credentials::Anonymous);
     };
-    let decoded = STANDARD
-        .decode(auth.trim())
-        .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok());
-    let both = decoded
-        .as_deref()
-        .and_then(|text| text.trim_end_matches('\0').split_once(':'));
+    let decoded = STANDARD.decode(auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let both = decoded.as_deref().and_then(|text| text.trim_end_matches('\0').split_once(':'));
     let (user, password) = both.ok_or_else(|| FileError::NotAuth(registry()))?;
-    Ok(Credentials::Password {
-        user: user.to_owned(),
-        password: password.to_owned(),
-    })
+    Ok(Credentials::Password { user: user.to_owned(), password: password.to_owned() })
 }
 
 /// How closely a name in the file means the repository: by how many letters of its name, and not at all where it means another.
@@ -134,10 +121,7 @@ fn fit(name: &str, repository: &Repository) -> Option<usize> {
     if name == DOCKER {
         return (repository.registry == "docker.io").then_some(0);
     }
-    let bare = name
-        .strip_prefix("https://")
-        .or_else(|| name.strip_prefix("http://"))
-        .unwrap_or(name);
+    let bare = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://")).unwrap_or(name);
     let (host, path) = bare.split_once('/').unwrap_or((bare, ""));
     if host != repository.registry {
         return None;
@@ -155,10 +139,7 @@ mod tests {
     use super::*;
 
     fn at(registry: &str, name: &str) -> Repository {
-        Repository {
-            registry: registry.to_owned(),
-            name: name.to_owned(),
-        }
+        Repository { registry: registry.to_owned(), name: name.to_owned() }
     }
 
     fn of_text(text: &str) -> Result<Credentials, String> {
@@ -166,10 +147,7 @@ mod tests {
     }
 
     fn password(user: &str, password: &str) -> Credentials {
-        Credentials::Password {
-            user: user.to_owned(),
-            password: password.to_owned(),
-        }
+        Credentials::Password { user: user.to_owned(), password: password.to_owned() }
     }
 
     #[test]
@@ -195,10 +173,7 @@ mod tests {
             assert_eq!(of_text(unnamed).unwrap(), Credentials::Anonymous, "{unnamed}");
         }
         let docker = format!(r#"{{"auths": {{"{DOCKER}": {{"auth": "YTpi"}}}}}}"#);
-        assert_eq!(
-            read(docker.as_bytes(), &at("docker.io", "a")).unwrap(),
-            password("a", "b")
-        );
+        assert_eq!(read(docker.as_bytes(), &at("docker.io", "a")).unwrap(), password("a", "b"));
     }
 
     #[test]
@@ -224,10 +199,7 @@ mod tests {
             assert_eq!(user(text, name), expected, "{name}");
         }
         let all = text.replace("registry.example.com/vend\"", "registry.example.com\"");
-        assert_eq!(
-            (user(&all, "third/a"), user(&all, "vendor/gpu")),
-            ("vend".to_owned(), "gpu".to_owned())
-        );
+        assert_eq!((user(&all, "third/a"), user(&all, "vendor/gpu")), ("vend".to_owned(), "gpu".to_owned()));
     }
 
     #[test]

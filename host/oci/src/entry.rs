@@ -25,25 +25,17 @@ pub fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Result<Nex
     let mut wanted = from;
     for bytes in manifests.iter().take(MOST_MANIFESTS) {
         if crate::digest(bytes) != wanted {
-            return Err(NotUsable(
-                "has a manifest with other bytes than its digest says".to_owned(),
-            ));
+            return Err(NotUsable("has a manifest with other bytes than its digest says".to_owned()));
         }
         match Manifest::read(bytes, most)? {
             Manifest::One(layer, packed) => {
-                return Ok(Next::Layer {
-                    digest: layer.sha256()?,
-                    size: layer.size,
-                    packed,
-                });
+                return Ok(Next::Layer { digest: layer.sha256()?, size: layer.size, packed });
             }
             Manifest::Other(next) => wanted = next.sha256()?,
         }
     }
     if manifests.len() >= MOST_MANIFESTS {
-        return Err(NotUsable(
-            "is an index of an index; name the digest of the artifact that is meant".to_owned(),
-        ));
+        return Err(NotUsable("is an index of an index; name the digest of the artifact that is meant".to_owned()));
     }
     Ok(Next::Manifest(wanted))
 }
@@ -74,9 +66,7 @@ impl Entry {
             return Err(NotUsable("is not whole".to_owned()));
         };
         if crate::digest(&self.layer) != digest {
-            return Err(NotUsable(
-                "has a layer with other bytes than its manifest says".to_owned(),
-            ));
+            return Err(NotUsable("has a layer with other bytes than its manifest says".to_owned()));
         }
         archive::component(&self.layer, packed, most).map(std::borrow::Cow::into_owned)
     }

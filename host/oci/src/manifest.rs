@@ -23,10 +23,8 @@ pub const LAYER: &str = "application/wasm";
 const OLD_LAYER: &str = "application/vnd.wasm.content.layer.v1+wasm";
 /// Layers of images: archives, and compressed ones.
 const TAR: &[&str] = &["application/vnd.oci.image.layer.v1.tar"];
-const TAR_GZIP: &[&str] = &[
-    "application/vnd.oci.image.layer.v1.tar+gzip",
-    "application/vnd.docker.image.rootfs.diff.tar.gzip",
-];
+const TAR_GZIP: &[&str] =
+    &["application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.docker.image.rootfs.diff.tar.gzip"];
 /// How much of a name is shown.
 const SHOWN: usize = 80;
 
@@ -62,12 +60,7 @@ impl Descriptor {
     /// # Errors
     /// Where it is none.
     pub fn sha256(&self) -> Result<Digest, NotUsable> {
-        let wrong = || {
-            NotUsable(format!(
-                "names {}, which is no SHA-256 digest",
-                escape(&self.digest, SHOWN)
-            ))
-        };
+        let wrong = || NotUsable(format!("names {}, which is no SHA-256 digest", escape(&self.digest, SHOWN)));
         self.digest.parse().map_err(|_| wrong())
     }
 }
@@ -116,10 +109,7 @@ impl Manifest {
         let raw: Raw =
             serde_json::from_slice(bytes).map_err(|_| NotUsable("has a manifest that cannot be read".to_owned()))?;
         if raw.schema_version != 2 {
-            return refuse(format!(
-                "has a manifest of version {}, and only 2 is known",
-                raw.schema_version
-            ));
+            return refuse(format!("has a manifest of version {}, and only 2 is known", raw.schema_version));
         }
         match (raw.layers, raw.manifests) {
             (None, Some(manifests)) => match <[_; 1]>::try_from(manifests) {
@@ -158,10 +148,7 @@ impl Manifest {
         layer.sha256()?;
         let over = if packed == Packed::Plain { 0 } else { ARCHIVE };
         if layer.size > most.0.saturating_add(over) {
-            return Err(NotUsable(format!(
-                "has {} bytes, more than {most} (limits.component-size)",
-                layer.size
-            )));
+            return Err(NotUsable(format!("has {} bytes, more than {most} (limits.component-size)", layer.size)));
         }
         Ok(Self::One(layer, packed))
     }
@@ -210,10 +197,7 @@ mod tests {
     fn an_index_with_one_entry_is_that_entry() {
         let index = |entries: &[String]| format!(r#"{{"schemaVersion": 2, "manifests": [{}]}}"#, entries.join(", "));
         let entry = layer(MANIFEST, 300);
-        assert!(matches!(
-            read(&index(std::slice::from_ref(&entry))),
-            Ok(Manifest::Other(_))
-        ));
+        assert!(matches!(read(&index(std::slice::from_ref(&entry))), Ok(Manifest::Other(_))));
         insta::assert_snapshot!(read(&index(&[entry.clone(), entry])).unwrap_err(), @"is an index of 2 artifacts; name the digest of the one that is meant");
         insta::assert_snapshot!(read(&index(&[])).unwrap_err(), @"is an index of 0 artifacts; name the digest of the one that is meant");
     }

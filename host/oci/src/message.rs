@@ -63,26 +63,15 @@ impl From<wire::Credentials> for Credentials {
 impl From<Signed> for wire::Signature {
     fn from(signed: Signed) -> Self {
         match signed {
-            Signed::Simple { payload, signature } => Self {
-                payload,
-                signature,
-                bundle: String::new(),
-            },
-            Signed::Bundle { bundle } => Self {
-                bundle,
-                ..Self::default()
-            },
+            Signed::Simple { payload, signature } => Self { payload, signature, bundle: String::new() },
+            Signed::Bundle { bundle } => Self { bundle, ..Self::default() },
         }
     }
 }
 
 impl From<wire::Signature> for Signed {
     fn from(signature: wire::Signature) -> Self {
-        let wire::Signature {
-            payload,
-            signature,
-            bundle,
-        } = signature;
+        let wire::Signature { payload, signature, bundle } = signature;
         match bundle.is_empty() {
             true => Self::Simple { payload, signature },
             false => Self::Bundle { bundle },
@@ -98,10 +87,7 @@ mod tests {
     fn credentials_and_signatures_arrive_as_they_were_sent() {
         let all = [
             Credentials::Anonymous,
-            Credentials::Password {
-                user: "anna".to_owned(),
-                password: "secret".to_owned(),
-            },
+            Credentials::Password { user: "anna".to_owned(), password: "secret".to_owned() },
             Credentials::Identity("secret".to_owned()),
             Credentials::Bearer("secret".to_owned()),
         ];

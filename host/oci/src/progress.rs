@@ -29,8 +29,7 @@ impl Progress {
 
     /// So much more is done.
     pub fn add(&self, bytes: usize) {
-        self.done
-            .fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
+        self.done.fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
     }
 
     /// `3.1 of 18.3 MB`; nothing where it is not known yet how much there is.

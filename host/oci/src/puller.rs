@@ -70,15 +70,10 @@ impl Puller {
     /// The artifact that a tag is given to now.
     pub(crate) fn resolve(&self, reference: &Reference) -> Result<PinnedReference, Error> {
         let mut taken = Taken::manifest();
-        let order = wire::Order {
-            what: What::Resolve.into(),
-            ..wire::Order::default()
-        };
+        let order = wire::Order { what: What::Resolve.into(), ..wire::Order::default() };
         self.ask(reference, &reference.repository, order, &mut taken)?;
         let [manifest] = &taken.entry().manifests[..] else {
-            return Err(Error::Host(format!(
-                "{reference}: devgate-pull ended without an answer"
-            )));
+            return Err(Error::Host(format!("{reference}: devgate-pull ended without an answer")));
         };
         Ok(reference.clone().pinned_to(crate::digest(manifest)))
     }
@@ -104,11 +99,7 @@ impl Puller {
     /// The signatures that are beside an artifact now, as far as they are needed.
     pub(crate) fn signatures(&self, reference: &PinnedReference, keys: &[PublicKey]) -> Result<Vec<Signed>, Error> {
         let mut taken = Taken::signatures();
-        let order = wire::Order {
-            what: What::Signatures.into(),
-            keys: Some(pem(keys)),
-            ..wire::Order::default()
-        };
+        let order = wire::Order { what: What::Signatures.into(), keys: Some(pem(keys)), ..wire::Order::default() };
         self.ask(reference, &reference.repository, order, &mut taken)?;
         Ok(taken.into_entry().signatures)
     }
@@ -152,9 +143,7 @@ impl Puller {
 }
 
 fn pem(keys: &[PublicKey]) -> wire::Keys {
-    wire::Keys {
-        pem: keys.iter().map(|key| key.pem().to_owned()).collect(),
-    }
+    wire::Keys { pem: keys.iter().map(|key| key.pem().to_owned()).collect() }
 }
 
 fn memory(order: &wire::Order) -> u64 {

@@ -38,9 +38,7 @@ impl Registries {
             plain_loopback: self.plain_loopback,
             resolv_conf: names(RESOLV_CONF),
             hosts: names(HOSTS),
-            proxy: variable("HTTPS_PROXY")
-                .or_else(|| variable("ALL_PROXY"))
-                .unwrap_or_default(),
+            proxy: variable("HTTPS_PROXY").or_else(|| variable("ALL_PROXY")).unwrap_or_default(),
             no_proxy: variable("NO_PROXY").unwrap_or_default(),
         })
     }
@@ -68,15 +66,9 @@ mod tests {
             "other.example.com": {"registrytoken": "third"}
         }}"#;
         std::fs::write(&config, text).unwrap();
-        let registries = Registries {
-            config: Some(config),
-            ..Registries::default()
-        };
+        let registries = Registries { config: Some(config), ..Registries::default() };
         let sent = |name: &str| {
-            let repository = Repository {
-                registry: "registry.example.com".to_owned(),
-                name: name.to_owned(),
-            };
+            let repository = Repository { registry: "registry.example.com".to_owned(), name: name.to_owned() };
             let bytes = registries.access(&repository).unwrap().encode_to_vec();
             ["first", "second", "third"].map(|secret| bytes.windows(secret.len()).any(|part| part == secret.as_bytes()))
         };

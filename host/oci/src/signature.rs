@@ -101,11 +101,7 @@ impl PublicKey {
         }
         let read = SubjectPublicKeyInfoOwned::from_pem(text.trim_start());
         let info = read.map_err(|_| InvalidKey::NotPem)?;
-        let curve = info
-            .algorithm
-            .parameters
-            .as_ref()
-            .and_then(|any| any.decode_as::<ObjectIdentifier>().ok());
+        let curve = info.algorithm.parameters.as_ref().and_then(|any| any.decode_as::<ObjectIdentifier>().ok());
         let kind: &'static dyn VerificationAlgorithm = match info.algorithm.oid {
             EC if curve == Some(P256) => &ECDSA_P256_SHA256_ASN1,
             RSA => &RSA_PKCS1_2048_8192_SHA256,
@@ -126,11 +122,7 @@ impl PublicKey {
         if info.algorithm.oid == EDWARDS && bytes.len() != 32 {
             return Err(InvalidKey::Edwards);
         }
-        Ok(Self {
-            kind,
-            bytes: bytes.to_vec(),
-            pem: text.to_owned(),
-        })
+        Ok(Self { kind, bytes: bytes.to_vec(), pem: text.to_owned() })
     }
 
     /// As it was read.
@@ -139,9 +131,7 @@ impl PublicKey {
     }
 
     fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
-        UnparsedPublicKey::new(self.kind, &self.bytes)
-            .verify(message, signature)
-            .is_ok()
+        UnparsedPublicKey::new(self.kind, &self.bytes).verify(message, signature).is_ok()
     }
 }
 
@@ -274,10 +264,7 @@ Y7StaVsRXzbcIL0jECiKzKarPxQQ69uVmZ6c0JEVQhBeN9w3pr75D4o2/A==
     }
 
     fn signed(payload: &str, signature: &str) -> Signed {
-        Signed::Simple {
-            payload: payload.to_owned(),
-            signature: signature.to_owned(),
-        }
+        Signed::Simple { payload: payload.to_owned(), signature: signature.to_owned() }
     }
 
     #[test]
@@ -295,14 +282,7 @@ Y7StaVsRXzbcIL0jECiKzKarPxQQ69uVmZ6c0JEVQhBeN9w3pr75D4o2/A==
         insta::assert_snapshot!(refused(std::slice::from_ref(&good), KEY, Digest([7; 32])), @"has a signature that is good for sha256:f3cfc9d0dbf931d3db4685ec659b7ac68e2a578219da4aae65427886e649b06b and not for it: it was moved here from another artifact, or the wrong one was pushed");
         let changed = signed(&PAYLOAD.replace("f3cf", "f3ce"), SIGNATURE);
         assert!(check(&[changed], &[key(KEY)], &artifact).is_err());
-        assert!(
-            check(
-                &[signed(PAYLOAD, &SIGNATURE.replace("MEUC", "MEUD"))],
-                &[key(KEY)],
-                &artifact
-            )
-            .is_err()
-        );
+        assert!(check(&[signed(PAYLOAD, &SIGNATURE.replace("MEUC", "MEUD"))], &[key(KEY)], &artifact).is_err());
         assert!(check(std::slice::from_ref(&good), &[], &artifact).is_err());
     }
 

@@ -112,10 +112,7 @@ impl Store {
 
     /// From now on, these and what is used from now on are never thrown away. Throws away what is too much.
     pub fn keep(&self, named: BTreeSet<Digest>) {
-        *self.keep.lock() = Keep {
-            named: Some(named),
-            used: BTreeSet::new(),
-        };
+        *self.keep.lock() = Keep { named: Some(named), used: BTreeSet::new() };
         self.tidy();
     }
 
@@ -144,12 +141,7 @@ impl Store {
     /// What is being pulled of an artifact: `pulling 3.1 of 18.3 MB from registry.example.com/vendor/gpu`.
     #[must_use]
     pub fn progress(&self, digest: Digest) -> Option<String> {
-        let pull = self
-            .pulls
-            .lock()
-            .get(&digest)
-            .cloned()
-            .filter(|pull| pull.progress.is_begun())?;
+        let pull = self.pulls.lock().get(&digest).cloned().filter(|pull| pull.progress.is_begun())?;
         let from = &pull.from;
         Some(match pull.progress.text() {
             Some(text) => format!("pulling {text} from {from}"),

@@ -20,9 +20,7 @@ fn component_rule(name: &str) -> Result<(), &'static str> {
     if lower.ends_with("_key") {
         return Err("may hold a key");
     }
-    let numbered = lower
-        .strip_prefix("resource")
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let numbered = lower.strip_prefix("resource").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if numbered {
         return Err("is the device's memory, reading it acts on the device");
     }

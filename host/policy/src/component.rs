@@ -28,10 +28,9 @@ pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Option<(ComponentSource, Op
     let fields = item.open(&place, &key::COMPONENT)?;
     let cosign_keys = fields.get("signature").map(|item| keys(&item, plugin));
     if let Some(oci) = fields.get("oci") {
-        for (other, why) in [
-            ("file", ": a component comes from one place"),
-            ("sha256", ", whose digest says what is meant"),
-        ] {
+        for (other, why) in
+            [("file", ": a component comes from one place"), ("sha256", ", whose digest says what is meant")]
+        {
             if let Some(item) = fields.get(other) {
                 item.error(format!("must not be there beside \"oci\"{why}"));
             }
@@ -62,9 +61,7 @@ fn digest(text: &str) -> Result<[u8; 32], Problem> {
     let digest = Digest::from_hex(text).map(|digest| digest.0);
     digest.ok_or_else(|| {
         let shown = escape(text, 72);
-        Problem(format!(
-            "must be 64 hexadecimal digits, as sha256sum prints them, not \"{shown}\""
-        ))
+        Problem(format!("must be 64 hexadecimal digits, as sha256sum prints them, not \"{shown}\""))
     })
 }
 

@@ -37,10 +37,7 @@ impl Claims {
                 let (kind, name) = (&exec.kind, &plugin.name);
                 let message =
                     format!("plugin \"{name}\" serves type \"{kind}\", as plugin \"{other}\" does ({origin})");
-                report.error(
-                    at,
-                    message + "; a caller can ask for a type alone: give them different ones",
-                );
+                report.error(at, message + "; a caller can ask for a type alone: give them different ones");
             }
         }
     }
@@ -54,10 +51,7 @@ impl Claims {
                     "label \"{}\" of plugin \"{}\" may be the same as \"{}\" of plugin \"{whose}\" ({})",
                     rule.name, plugin.name, other.name, other.origin
                 );
-                report.error(
-                    rule.at,
-                    message + "; a node has a label once: give them different names",
-                );
+                report.error(rule.at, message + "; a node has a label once: give them different names");
                 continue;
             }
             self.labels.push((rule.clone(), plugin.name.to_string()));
@@ -67,21 +61,11 @@ impl Claims {
     fn resources(&mut self, plugin: &PluginPolicy, at: At, report: &Report) {
         let others = self.resources.len();
         for grant in &plugin.resources {
-            let other = self
-                .resources
-                .iter()
-                .take(others)
-                .find(|(other, ..)| other.overlaps(grant));
+            let other = self.resources.iter().take(others).find(|(other, ..)| other.overlaps(grant));
             if let Some((theirs, other, origin)) = other {
-                let theirs = if theirs == grant {
-                    "does".to_owned()
-                } else {
-                    format!("may with \"{theirs}\"")
-                };
-                let message = format!(
-                    "plugin \"{}\" offers \"{grant}\", as plugin \"{other}\" {theirs} ({origin})",
-                    plugin.name
-                );
+                let theirs = if theirs == grant { "does".to_owned() } else { format!("may with \"{theirs}\"") };
+                let message =
+                    format!("plugin \"{}\" offers \"{grant}\", as plugin \"{other}\" {theirs} ({origin})", plugin.name);
                 report.error(at, message + "; a resource belongs to one plugin");
                 continue;
             }

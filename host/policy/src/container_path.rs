@@ -63,10 +63,7 @@ mod tests {
     fn a_name_takes_the_place_that_is_left_for_it() {
         let path = |text| ContainerPath::parse(text).unwrap();
         assert_eq!(path("/dev/serial/{name}").expand("/dev/ttyUSB0"), "/dev/serial/ttyUSB0");
-        assert_eq!(
-            path("/dev/{name}/{name}.0").expand("/dev/dri/card0"),
-            "/dev/card0/card0.0"
-        );
+        assert_eq!(path("/dev/{name}/{name}.0").expand("/dev/dri/card0"), "/dev/card0/card0.0");
         assert_eq!(path("/dev/gps").expand("/dev/ttyACM0"), "/dev/gps");
         let long = |n: usize| format!("/dev/{}", "x".repeat(n - 5));
         assert!(ContainerPath::parse(&long(256)).is_ok() && ContainerPath::parse(&long(257)).is_err());

@@ -67,11 +67,7 @@ impl Containers {
 
     fn bind(&self, resource: &ResourceName) -> Rules {
         let of = |entries: &[RuleEntry]| entries.iter().map(|entry| entry.bind(resource)).collect();
-        Rules {
-            env: of(&self.env),
-            annotations: of(&self.annotations),
-            cdi: of(&self.cdi),
-        }
+        Rules { env: of(&self.env), annotations: of(&self.annotations), cdi: of(&self.cdi) }
     }
 
     pub(crate) fn read(item: &Item<'_>, plugin: &str, resources: &[ResourceGrant], dangerous: &[&str]) -> Self {

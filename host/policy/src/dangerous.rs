@@ -28,10 +28,7 @@ pub(crate) fn words() -> Vec<&'static str> {
 
 impl Danger {
     /// A mount's source that is a directory with a socket in it, which the host finds when it looks.
-    pub const SOCKETS: Self = Self {
-        key: "sockets",
-        why: "has a socket in it, behind which is a service of the node",
-    };
+    pub const SOCKETS: Self = Self { key: "sockets", why: "has a socket in it, behind which is a service of the node" };
 
     /// Why it is not handed out, and what to do, where the policy does not have its word among those of `dangerous`.
     pub(crate) fn refused(self, dangerous: &[&str]) -> Option<String> {
@@ -48,10 +45,7 @@ mod tests {
     /// Every word lets something pass, and everything that needs a word can have it.
     #[test]
     fn the_words_are_those_that_something_needs() {
-        let sources = concat!(
-            include_str!("dangerous/node.rs"),
-            include_str!("containers/annotations.rs")
-        );
+        let sources = concat!(include_str!("dangerous/node.rs"), include_str!("containers/annotations.rs"));
         let after = |mark: &str| -> BTreeSet<&str> {
             let found = sources.split(mark).skip(1);
             found.map(|rest| rest.split('"').nth(1).unwrap()).collect()

@@ -91,10 +91,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(file: &str) -> Self {
-        Self {
-            file: file.into(),
-            errors: RefCell::default(),
-        }
+        Self { file: file.into(), errors: RefCell::default() }
     }
 
     pub(crate) fn error(&self, at: At, message: impl fmt::Display) {
@@ -108,10 +105,7 @@ impl Report {
 
     /// A place in the file, for messages.
     pub(crate) fn origin(&self, at: At) -> Origin {
-        Origin {
-            file: Arc::clone(&self.file),
-            line: at.line,
-        }
+        Origin { file: Arc::clone(&self.file), line: at.line }
     }
 
     /// The errors by their place in the file.
@@ -127,26 +121,17 @@ mod tests {
     use super::*;
 
     fn error(n: u32) -> PolicyError {
-        PolicyError {
-            file: "a\nb.yaml".into(),
-            line: n,
-            column: 2,
-            message: "no".to_owned(),
-        }
+        PolicyError { file: "a\nb.yaml".into(), line: n, column: 2, message: "no".to_owned() }
     }
 
     #[test]
     fn errors_are_shown_one_per_line_and_not_without_end() {
         assert_eq!(error(7).to_string(), "a\\nb.yaml:7:2: no");
-        let errors = PolicyErrors {
-            errors: (1..=102).map(error).collect(),
-        };
+        let errors = PolicyErrors { errors: (1..=102).map(error).collect() };
         let text = errors.to_string();
         assert_eq!(text.lines().count(), 101);
         assert!(text.ends_with("\n… and 2 more"));
-        let errors = PolicyErrors {
-            errors: (1..=100).map(error).collect(),
-        };
+        let errors = PolicyErrors { errors: (1..=100).map(error).collect() };
         assert_eq!(errors.to_string().lines().count(), 100);
     }
 }

@@ -41,11 +41,7 @@ impl Exec {
                 "gives nodes and nothing else, and \"containers\" has more: say \"nodes-only: true\" if a container works without it",
             );
         }
-        Some(Self {
-            kind: kind?,
-            resource: resource?,
-            nodes_only,
-        })
+        Some(Self { kind: kind?, resource: resource?, nodes_only })
     }
 }
 
@@ -55,10 +51,7 @@ fn kind(item: &Item<'_>) -> Option<String> {
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|b| b.is_ascii_alphanumeric());
     if !is_good {
-        item.error(format!(
-            "must be a letter and then at most {} letters or digits",
-            MOST - 1
-        ));
+        item.error(format!("must be a letter and then at most {} letters or digits", MOST - 1));
         return None;
     }
     if TAKEN.contains(&text) {

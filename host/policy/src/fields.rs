@@ -45,12 +45,7 @@ impl<'a> Fields<'a> {
             let shown = escape(&key.text, 80);
             report.error(key.at, format!("unknown key \"{shown}\" in {place}{hint}"));
         }
-        Some(Self {
-            at: node.at,
-            place,
-            known,
-            report,
-        })
+        Some(Self { at: node.at, place, known, report })
     }
 
     /// Reports this where the mapping is.
@@ -72,13 +67,7 @@ impl<'a> Fields<'a> {
     /// The value of one key, and what the table says that it may be.
     fn find(&self, name: &str) -> Option<(Item<'a>, Kind)> {
         let (key, key_at, node) = self.known.iter().find(|(key, ..)| key.name == name)?;
-        let item = Item {
-            key: key.name,
-            key_at: *key_at,
-            place: self.place,
-            node,
-            report: self.report,
-        };
+        let item = Item { key: key.name, key_at: *key_at, place: self.place, node, report: self.report };
         Some((item, key.kind))
     }
 
@@ -113,9 +102,7 @@ impl<'a> Fields<'a> {
         match time::parse(text) {
             Some(value) if (least..=most).contains(&value) => *into = value,
             Some(_) => item.error(format!("must be between {between}, not {shown}")),
-            None => item.error(format!(
-                "must be a whole number and us, ms, s, m or h, such as 500ms, not \"{shown}\""
-            )),
+            None => item.error(format!("must be a whole number and us, ms, s, m or h, such as 500ms, not \"{shown}\"")),
         }
     }
 
@@ -231,8 +218,7 @@ impl<'a> Item<'a> {
     /// Reports `"key" in place <problem>` where the value is.
     pub(crate) fn error(&self, problem: impl Display) {
         let key = escape(self.key, 80);
-        self.report
-            .error(self.node.at, format!("\"{key}\" in {} {problem}", self.place));
+        self.report.error(self.node.at, format!("\"{key}\" in {} {problem}", self.place));
     }
 
     /// Reports this where the key is.
@@ -270,10 +256,7 @@ impl<'a> Item<'a> {
                 Vec::new()
             }
         };
-        items
-            .into_iter()
-            .filter_map(|item| Some((item, item.text()?)))
-            .collect()
+        items.into_iter().filter_map(|item| Some((item, item.text()?))).collect()
     }
 
     /// The same, and those that are there already are reported and left out.
@@ -317,12 +300,7 @@ impl<'a> Item<'a> {
             self.error(format!("must be a mapping, not {}", self.node.value.kind()));
             return Vec::new();
         };
-        let entry = |(key, node): &'a (crate::yaml::Key, Node)| Self {
-            key: &key.text,
-            key_at: key.at,
-            node,
-            ..*self
-        };
+        let entry = |(key, node): &'a (crate::yaml::Key, Node)| Self { key: &key.text, key_at: key.at, node, ..*self };
         self.at_most(most, entries.iter().map(entry))
     }
 

@@ -83,10 +83,7 @@ impl Filter {
             ));
             return None;
         }
-        Some(Self {
-            origin: entry.origin(),
-            conditions,
-        })
+        Some(Self { origin: entry.origin(), conditions })
     }
 }
 
@@ -97,9 +94,7 @@ impl Conditions {
             id: fields.patterns("id", Pattern::value),
             resource: fields.patterns("resource", Pattern::path),
             device: fields.patterns("device", Pattern::value),
-            property: properties
-                .map(|entry| (entry.key.to_owned(), entry.patterns(Pattern::value)))
-                .collect(),
+            property: properties.map(|entry| (entry.key.to_owned(), entry.patterns(Pattern::value))).collect(),
         }
     }
 

@@ -9,19 +9,12 @@ impl PluginPolicy {
     #[must_use]
     pub fn grants(&self, interface: &str) -> Grant {
         let when = |granted, key| {
-            if granted {
-                Grant::Granted
-            } else {
-                Grant::NotGranted { key }
-            }
+            if granted { Grant::Granted } else { Grant::NotGranted { key } }
         };
         match interface {
             "types" | "config" | "log" => Grant::Always,
             "hardware" => when(!self.hardware.is_empty(), "hardware"),
-            "host-paths" => when(
-                !self.host_nodes.is_empty() || !self.containers.mounts.is_empty(),
-                "host-nodes",
-            ),
+            "host-paths" => when(!self.host_nodes.is_empty() || !self.containers.mounts.is_empty(), "host-nodes"),
             "files" => when(!self.files.is_empty(), "files"),
             "kernel-log" => when(!self.kernel_log.is_empty(), "kernel-log"),
             "control" => when(!self.control.is_empty(), "control"),

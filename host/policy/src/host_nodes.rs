@@ -31,12 +31,7 @@ struct Listed {
 impl Default for HostNodes {
     /// None.
     fn default() -> Self {
-        Self {
-            exclusive: Vec::new(),
-            shared: Vec::new(),
-            access: Access::READ_WRITE,
-            container_path: None,
-        }
+        Self { exclusive: Vec::new(), shared: Vec::new(), access: Access::READ_WRITE, container_path: None }
     }
 }
 
@@ -100,9 +95,7 @@ fn patterns(item: &Item<'_>, others: &[Listed]) -> Vec<Listed> {
         let pattern = of_node(text).map_err(|problem| item.error(problem)).ok()?;
         if let Some(other) = others.iter().find(|other| overlap(&other.pattern, &pattern)) {
             let (shown, other) = (escape(text, 80), escape(other.pattern.as_str(), 80));
-            item.error(format!(
-                "has \"{shown}\", which \"exclusive\" has as \"{other}\": a node is one or the other"
-            ));
+            item.error(format!("has \"{shown}\", which \"exclusive\" has as \"{other}\": a node is one or the other"));
             return None;
         }
         let origin = item.origin();

@@ -49,18 +49,15 @@ impl KernelPattern {
         if text.len() > MOST_BYTES {
             return Err(Problem(format!("must have at most {MOST_BYTES} bytes")));
         }
-        let regex = RegexBuilder::new(text)
-            .size_limit(MOST_MEMORY)
-            .build()
-            .map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => has("which is too large when it is compiled"),
-                other => {
-                    // The last line says what is wrong, those before show where.
-                    let text = other.to_string();
-                    let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                    has(&format!("which is not a regular expression: {}", escape(last, 120)))
-                }
-            })?;
+        let regex = RegexBuilder::new(text).size_limit(MOST_MEMORY).build().map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => has("which is too large when it is compiled"),
+            other => {
+                // The last line says what is wrong, those before show where.
+                let text = other.to_string();
+                let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                has(&format!("which is not a regular expression: {}", escape(last, 120)))
+            }
+        })?;
         if !starts_at_line(text) {
             return Err(has("which must start with \"^\", and have no \"|\" outside brackets"));
         }
@@ -96,10 +93,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<KernelPattern, Problem> {
-        let origin = Origin {
-            file: "x".into(),
-            line: 1,
-        };
+        let origin = Origin { file: "x".into(), line: 1 };
         KernelPattern::parse(text, origin)
     }
 

@@ -28,13 +28,7 @@ pub(crate) struct Key {
 
 /// What a key's value may be.
 #[derive(Clone, Copy)]
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "tests make the schema of all of it, the parser reads the ranges"
-    )
-)]
+#[cfg_attr(not(test), expect(dead_code, reason = "tests make the schema of all of it, the parser reads the ranges"))]
 pub(crate) enum Kind {
     /// This text alone.
     Exactly(&'static str),

@@ -111,10 +111,7 @@ impl LabelRule {
     }
 
     fn read_mapping(&mut self, fields: &Fields<'_>, place: &str) {
-        self.value = fields
-            .need("value")
-            .and_then(|item| item.parse(template))
-            .unwrap_or_default();
+        self.value = fields.need("value").and_then(|item| item.parse(template)).unwrap_or_default();
         self.of = match fields.word("of") {
             Some("mixed") => Of::Mixed,
             Some("min") => Of::Min,
@@ -126,10 +123,7 @@ impl LabelRule {
         let (key, problem) = match (self.of, self.value.as_slice()) {
             (Of::Same | Of::Mixed, _) => ("in", "is for numbers only; say \"of: min\", max or total"),
             (_, [Part::Property(_)] | []) => ("", ""),
-            _ => (
-                "of",
-                "is for the number that one property is; write value: \"{property.NAME}\"",
-            ),
+            _ => ("of", "is for the number that one property is; write value: \"{property.NAME}\""),
         };
         if let Some(item) = fields.get(key) {
             item.error(problem);

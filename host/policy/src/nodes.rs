@@ -48,11 +48,8 @@ impl NodeOffer {
 
     pub(crate) fn read(node: &Item<'_>, subsystem: &str, place: &str) -> Option<Self> {
         let fields = node.open(place, &key::NODE)?;
-        let mut grant = NodeGrant {
-            access: Access::READ_WRITE,
-            shared: false,
-            container_path: container_path::read(&fields),
-        };
+        let mut grant =
+            NodeGrant { access: Access::READ_WRITE, shared: false, container_path: container_path::read(&fields) };
         access(&fields, &mut grant.access);
         fields.flag("shared", &mut grant.shared);
         let other = fields.get("subsystem").and_then(|item| plain_name(&item));

@@ -8,8 +8,7 @@ pub(crate) fn problem(path: &str) -> Option<&'static str> {
     if rest.split('/').any(|component| matches!(component, "" | "." | "..")) {
         return Some("must be a plain path, without \"//\", \".\" and \"..\"");
     }
-    path.contains(char::is_control)
-        .then_some("must not contain control characters")
+    path.contains(char::is_control).then_some("must not contain control characters")
 }
 
 /// Whether `path` is `directory` or lies beneath it; both plain.

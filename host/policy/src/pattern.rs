@@ -43,20 +43,13 @@ impl Pattern {
 
     fn new(text: &str, separate: bool) -> Result<Self, Problem> {
         if !text.contains(['*', '?', '[', ']', '{', '}', '\\']) {
-            return Ok(Self {
-                text: text.to_owned(),
-                matcher: None,
-                slashes: None,
-            });
+            return Ok(Self { text: text.to_owned(), matcher: None, slashes: None });
         }
         let refuse = |why: &str| Problem(format!("is not a pattern: \"{}\": {why}", escape(text, 80)));
         if separate && slash_inside(text) {
             return Err(refuse("a \"/\" stands inside brackets"));
         }
-        let glob = GlobBuilder::new(text)
-            .literal_separator(separate)
-            .backslash_escape(true)
-            .build();
+        let glob = GlobBuilder::new(text).literal_separator(separate).backslash_escape(true).build();
         let glob = glob.map_err(|error| refuse(&escape(&error.kind().to_string(), 80)))?;
         let bounded = separate && !text.contains("**");
         Ok(Self {
@@ -72,9 +65,7 @@ impl Pattern {
         let Some(matcher) = &self.matcher else {
             return self.text == text;
         };
-        self.slashes
-            .is_none_or(|n| text.bytes().filter(|b| *b == b'/').count() == n)
-            && matcher.is_match(text)
+        self.slashes.is_none_or(|n| text.bytes().filter(|b| *b == b'/').count() == n) && matcher.is_match(text)
     }
 
     /// Whether it matches one text only, itself.
@@ -105,15 +96,8 @@ impl Pattern {
         let before = self.text.find(wild).unwrap_or(self.text.len());
         let after = self.text.rfind(wild).map_or(0, |at| at + 1);
         // What a backslash makes literal is left out: it tells too little to be read for.
-        let after = if self.text.contains('\\') {
-            self.text.len()
-        } else {
-            after
-        };
-        (
-            self.text.get(..before).unwrap_or_default(),
-            self.text.get(after..).unwrap_or_default(),
-        )
+        let after = if self.text.contains('\\') { self.text.len() } else { after };
+        (self.text.get(..before).unwrap_or_default(), self.text.get(after..).unwrap_or_default())
     }
 }
 
@@ -157,14 +141,7 @@ mod tests {
         let path = |text| Pattern::path(text).unwrap();
         assert!(path("/dev/acme[0-9]*").matches("/dev/acme10"));
         assert!(!path("/dev/acme[0-9]*").matches("/dev/acmectl"));
-        for crossing in [
-            "/dev/*",
-            "/dev/x*",
-            "/dev/x?y",
-            "/dev/x[!a]y",
-            "/dev/x[+-9]y",
-            "/dev/{x,y}*",
-        ] {
+        for crossing in ["/dev/*", "/dev/x*", "/dev/x?y", "/dev/x[!a]y", "/dev/x[+-9]y", "/dev/{x,y}*"] {
             assert!(!path(crossing).matches("/dev/x/y"), "{crossing}");
         }
         assert!(path("/dev/x[!a]y").matches("/dev/xby"));

@@ -165,17 +165,9 @@ impl PluginPolicy {
         };
         let partitions = fields.get("partitions");
         let hardware = fields.read("hardware", |item| read_hardware(item, &place));
-        let containers = fields.read("containers", |item| {
-            Containers::read(item, &place, &resources, &dangerous)
-        });
+        let containers = fields.read("containers", |item| Containers::read(item, &place, &resources, &dangerous));
         let offers = hardware.iter().any(|selector| selector.usage == Use::Offer);
-        refuse_contradictions(
-            &fields,
-            shares_hardware,
-            replicas,
-            containers.device_info && !offers,
-            prepare,
-        );
+        refuse_contradictions(&fields, shares_hardware, replicas, containers.device_info && !offers, prepare);
         Some(Self {
             origin: entry.report.origin(entry.key_at),
             hardware,
@@ -185,9 +177,7 @@ impl PluginPolicy {
             control: fields.read("control", |item| Control::read_list(item, &place)),
             state,
             wasi: fields.words("wasi"),
-            exec: fields
-                .get("exec")
-                .and_then(|item| Exec::read(&item, &place, &resources, &containers)),
+            exec: fields.get("exec").and_then(|item| Exec::read(&item, &place, &resources, &containers)),
             containers,
             dangerous,
             shares_hardware,
@@ -228,11 +218,7 @@ fn refuse_contradictions(
     // What is written acts on all pods that have the device, and the one that is prepared or released is one of them: the others would find
     // it reset under them.
     if shares_hardware || replicas > 1 {
-        let shared = if shares_hardware {
-            "\"shares-hardware: true\""
-        } else {
-            "several \"replicas\""
-        };
+        let shared = if shares_hardware { "\"shares-hardware: true\"" } else { "several \"replicas\"" };
         refuse(
             "control",
             format!(

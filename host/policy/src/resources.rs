@@ -38,9 +38,7 @@ impl ResourceGrant {
             return Ok(Self { exact, pattern });
         }
         if domain.contains(WILD) {
-            return Err(refuse(
-                "must have its domain written out: a pattern stands only behind the \"/\"",
-            ));
+            return Err(refuse("must have its domain written out: a pattern stands only behind the \"/\""));
         }
         Pattern::path(name).map_err(|problem| refuse(&problem.to_string()))?;
         if name.contains('/') {

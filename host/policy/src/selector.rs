@@ -93,11 +93,7 @@ impl Selector {
             return Some("name");
         }
         let usb = self.subsystem == "usb";
-        let (vendor, product) = if usb {
-            ("idVendor", "idProduct")
-        } else {
-            ("vendor", "device")
-        };
+        let (vendor, product) = if usb { ("idVendor", "idProduct") } else { ("vendor", "device") };
         let number = |attribute| device.attribute(attribute).as_deref().and_then(hex16);
         if !stated.vendor.is_empty() && number(vendor).is_none_or(|n| !stated.vendor.contains(&n)) {
             return Some("vendor");
@@ -111,10 +107,7 @@ impl Selector {
             if !stated.class.is_empty() && !stated.class.iter().any(|prefix| class.starts_with(prefix)) {
                 return Some("class");
             }
-            let named = stated
-                .name
-                .iter()
-                .any(|name| name.is_literal() && name.matches(device.name()));
+            let named = stated.name.iter().any(|name| name.is_literal() && name.matches(device.name()));
             if class.starts_with("0604") && !named {
                 return Some("name");
             }
@@ -136,10 +129,7 @@ impl Selector {
     pub fn is_everything(&self) -> bool {
         let any = |name: &Pattern| name.as_str().bytes().all(|b| b == b'*');
         let names = &self.conditions.name;
-        let others = Conditions {
-            name: Vec::new(),
-            ..self.conditions.clone()
-        };
+        let others = Conditions { name: Vec::new(), ..self.conditions.clone() };
         others == Conditions::default() && (names.is_empty() || names.iter().any(any))
     }
 
@@ -148,15 +138,9 @@ impl Selector {
     /// the node exclusive.
     #[must_use]
     pub fn node_offer(&self, owner_subsystem: &str, owner_name: &str) -> Option<NodeGrant> {
-        let mut found = self
-            .nodes
-            .iter()
-            .filter(|offer| offer.matches(owner_subsystem, owner_name));
+        let mut found = self.nodes.iter().filter(|offer| offer.matches(owner_subsystem, owner_name));
         let first = &found.next()?.grant;
-        Some(NodeGrant {
-            shared: first.shared && found.all(|offer| offer.grant.shared),
-            ..first.clone()
-        })
+        Some(NodeGrant { shared: first.shared && found.all(|offer| offer.grant.shared), ..first.clone() })
     }
 }
 

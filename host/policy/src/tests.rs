@@ -122,10 +122,7 @@ plugins:
 "#;
 
 pub(super) fn read(text: &str) -> Result<Policy, PolicyErrors> {
-    parse(&[PolicyFile {
-        name: "policy.yaml",
-        text,
-    }])
+    parse(&[PolicyFile { name: "policy.yaml", text }])
 }
 
 /// A policy with one plugin, `p`, that has these lines besides component and resource.

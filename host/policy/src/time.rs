@@ -41,19 +41,9 @@ mod tests {
         for text in ["0s", "250us", "500ms", "2s", "61s", "5m", "24h"] {
             assert_eq!(show(parse(text).unwrap()), text);
         }
-        for bad in [
-            "",
-            "2",
-            "s",
-            "1.5s",
-            "-1s",
-            "1m30s",
-            "2 s",
-            "2sec",
-            "99999999999999999999s",
-            "9999999999999999999h",
-            "é",
-        ] {
+        for bad in
+            ["", "2", "s", "1.5s", "-1s", "1m30s", "2 s", "2sec", "99999999999999999999s", "9999999999999999999h", "é"]
+        {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

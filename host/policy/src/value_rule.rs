@@ -161,10 +161,7 @@ impl Template {
                 "must be a template with {{ids}}, {{property.NAME}} and {{resource}}, and {{{{ or }}}} for a brace, not \"{shown}\""
             ))
         })?;
-        Ok(Self {
-            text: text.into(),
-            parts: parts.into(),
-        })
+        Ok(Self { text: text.into(), parts: parts.into() })
     }
 
     fn bind(&self, resource: &ResourceName) -> Self {
@@ -175,10 +172,7 @@ impl Template {
             Part::Resource => Part::Literal(resource.to_string()),
             other => other.clone(),
         };
-        Self {
-            text: Arc::clone(&self.text),
-            parts: self.parts.iter().map(bound).collect(),
-        }
+        Self { text: Arc::clone(&self.text), parts: self.parts.iter().map(bound).collect() }
     }
 
     /// Whether it has no placeholder but the resource's name, which no component chooses: the same for every unit.
@@ -219,10 +213,7 @@ impl Template {
         for part in self.parts.iter() {
             match part {
                 Part::Literal(text) => out.push_str(text),
-                Part::Ids => join(
-                    &mut out,
-                    records.iter().map(|record| plain("the id", record.id, record.id)),
-                )?,
+                Part::Ids => join(&mut out, records.iter().map(|record| plain("the id", record.id, record.id)))?,
                 Part::Property(name) => join(&mut out, records.iter().map(|record| property(record, name)))?,
                 // Who asks for a resource's rules gets them bound.
                 Part::Resource => return Err(Expected::Resource),
@@ -279,10 +270,7 @@ fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, Expec
 fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, Expected> {
     match record.properties.iter().find(|(key, _)| key == name) {
         Some((_, value)) => plain(&format!("property \"{name}\""), value, record.id),
-        None => Err(Expected::Property {
-            name: name.to_owned(),
-            id: escape(record.id, 80),
-        }),
+        None => Err(Expected::Property { name: name.to_owned(), id: escape(record.id, 80) }),
     }
 }
 
@@ -317,29 +305,15 @@ mod tests {
     fn a_value_that_only_looks_like_one_device_is_none() {
         let check = |value: &str| {
             let properties = properties(value);
-            let record = Record {
-                id: "a",
-                properties: &properties,
-            };
+            let record = Record { id: "a", properties: &properties };
             template("{property.uuid}").check(value, &[record])
         };
         for good in ["GPU-1", "ACME A100", "gpu 0 (ä)", "{ids}"] {
             assert_eq!(check(good), Ok(()), "{good}");
         }
-        for bad in [
-            "",
-            "all",
-            "NONE",
-            " all",
-            "all ",
-            " ",
-            "a ",
-            "a,b",
-            "a\nb",
-            "a\u{1b}[2J",
-            "a\u{202e}b",
-            "a\u{200b}b",
-        ] {
+        for bad in
+            ["", "all", "NONE", " all", "all ", " ", "a ", "a,b", "a\nb", "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b"]
+        {
             assert!(check(bad).is_err(), "{bad:?}");
         }
     }
@@ -347,21 +321,10 @@ mod tests {
     #[test]
     fn a_template_is_met_by_its_expansion_alone() {
         let (one, two) = (properties("U1"), properties("U2"));
-        let records = [
-            Record {
-                id: "b",
-                properties: &two,
-            },
-            Record {
-                id: "a",
-                properties: &one,
-            },
-        ];
+        let records = [Record { id: "b", properties: &two }, Record { id: "a", properties: &one }];
         template("{ids}").check("a,b", &records).unwrap();
         template("{property.uuid}").check("U1,U2", &records).unwrap();
-        template("x={{{ids}}}@{resource}")
-            .check("x={a,b}@v.com/gpu", &records)
-            .unwrap();
+        template("x={{{ids}}}@{resource}").check("x={a,b}@v.com/gpu", &records).unwrap();
         template("fixed").check("fixed", &records).unwrap();
         template("{ids}").check("", &[]).unwrap();
         for wrong in ["b,a", "a", "a,b,c", "all", "", "a,b "] {
@@ -375,16 +338,10 @@ mod tests {
     fn a_component_cannot_name_more_than_was_allocated() {
         for value in ["all", "ALL", "None", "U1,U2", "", "U1\n"] {
             let chosen = properties(value);
-            let records = [Record {
-                id: "a",
-                properties: &chosen,
-            }];
+            let records = [Record { id: "a", properties: &chosen }];
             assert!(template("{property.uuid}").check(value, &records).is_err(), "{value:?}");
         }
-        let records = [Record {
-            id: "all",
-            properties: &[],
-        }];
+        let records = [Record { id: "all", properties: &[] }];
         insta::assert_snapshot!(template("{ids}").check("all", &records).unwrap_err(), @r#"a value for one device, but the id of "all" is "all""#);
         template("all").check("all", &records).unwrap();
     }
@@ -400,18 +357,7 @@ mod tests {
 
     #[test]
     fn templates_with_mistakes_are_refused() {
-        for bad in [
-            "{",
-            "}",
-            "{id}",
-            "{ids",
-            "ids}",
-            "{property.}",
-            "{property.a b}",
-            "{{ids}",
-            "{}",
-            "{ids}}",
-        ] {
+        for bad in ["{", "}", "{id}", "{ids", "ids}", "{property.}", "{property.a b}", "{{ids}", "{}", "{ids}}"] {
             assert!(Template::parse(bad).is_err(), "{bad}");
         }
     }

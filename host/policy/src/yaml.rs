@@ -32,10 +32,7 @@ pub struct At {
 impl From<Location> for At {
     fn from(location: Location) -> Self {
         let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        Self {
-            line: number(location.line()),
-            column: number(location.column()),
-        }
+        Self { line: number(location.line()), column: number(location.column()) }
     }
 }
 
@@ -118,10 +115,7 @@ pub(crate) fn read(text: &str) -> Result<Node, (At, String)> {
 pub fn read_as(what: &str, text: &str) -> Result<Node, (At, String)> {
     let start = At { line: 1, column: 1 };
     if text.len() > MOST_BYTES {
-        let message = format!(
-            "the file has {} bytes, more than the {MOST_BYTES} that are read",
-            text.len()
-        );
+        let message = format!("the file has {} bytes, more than the {MOST_BYTES} that are read", text.len());
         return Err((start, message));
     }
     match serde_saphyr::from_str_with_options::<Node>(text, options()) {
@@ -171,42 +165,29 @@ fn explain(what: &str, text: &str, error: &Error) -> (At, String) {
             BudgetBreach::Documents { .. } => "the file has several YAML documents, write one per file".to_owned(),
             _ => format!("the file has more entries than {what} may have ({MOST_NODES})"),
         },
-        other => format!(
-            "cannot be read as YAML: {}",
-            escape(&UserMessageFormatter.format_message(other), 200)
-        ),
+        other => format!("cannot be read as YAML: {}", escape(&UserMessageFormatter.format_message(other), 200)),
     };
     let has_tab = |line: &str| line.len() != line.trim_start_matches([' ', '\t']).len() && indent(line).contains('\t');
     let line = usize::try_from(at.line).unwrap_or(usize::MAX);
-    let tab = line
-        .checked_sub(1)
-        .and_then(|n| text.lines().nth(n))
-        .is_some_and(has_tab);
+    let tab = line.checked_sub(1).and_then(|n| text.lines().nth(n)).is_some_and(has_tab);
     // A pattern that starts with a star and has no quotes; the parser itself speaks of an anchor without a name.
     if message.starts_with("cannot be read") && message.contains("anchor or alias") {
         return (at, no_aliases());
     }
     if tab && message.starts_with("cannot be read") {
-        return (
-            at,
-            "cannot be read as YAML: a tab indents this line, use spaces".to_owned(),
-        );
+        return (at, "cannot be read as YAML: a tab indents this line, use spaces".to_owned());
     }
     (at, message)
 }
 
 fn indent(line: &str) -> &str {
-    line.strip_suffix(line.trim_start_matches([' ', '\t']))
-        .unwrap_or_default()
+    line.strip_suffix(line.trim_start_matches([' ', '\t'])).unwrap_or_default()
 }
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Value>::deserialize(deserializer)?;
-        Ok(Self {
-            at: spanned.referenced.into(),
-            value: spanned.value,
-        })
+        Ok(Self { at: spanned.referenced.into(), value: spanned.value })
     }
 }
 
@@ -284,18 +265,11 @@ mod tests {
     #[test]
     fn values_keep_their_kind_and_their_place() {
         let node = read("a: yes\n\"94\":\n  - 0x10de\n  - true\n  - 1.5\n  - ~\n").unwrap();
-        let Value::Map(entries) = &node.value else {
-            panic!("{node:?}")
-        };
+        let Value::Map(entries) = &node.value else { panic!("{node:?}") };
         assert_eq!(entries[1].0.at, At { line: 2, column: 1 });
-        let Value::List(list) = &entries[1].1.value else {
-            panic!("{node:?}")
-        };
+        let Value::List(list) = &entries[1].1.value else { panic!("{node:?}") };
         assert_eq!(list[0].at, At { line: 3, column: 5 });
-        assert_eq!(
-            node.to_json(),
-            serde_json::json!({"a": "yes", "94": [0x10de, true, 1.5, null]})
-        );
+        assert_eq!(node.to_json(), serde_json::json!({"a": "yes", "94": [0x10de, true, 1.5, null]}));
     }
 
     #[test]

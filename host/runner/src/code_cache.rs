@@ -55,11 +55,7 @@ impl CodeCache {
         if let Some(why) = foreign(&look) {
             return Err(NotCached::Foreign(shown, why));
         }
-        let kept = Self {
-            dir,
-            path: path.to_owned(),
-            most: MOST,
-        };
+        let kept = Self { dir, path: path.to_owned(), most: MOST };
         for entry in kept.list().unwrap_or_default() {
             if is_unfinished(&entry.name) {
                 kept.remove(&entry.name);
@@ -90,10 +86,7 @@ impl CodeCache {
             );
             return None;
         }
-        let times = Timestamps {
-            last_access: time(UTIME_OMIT),
-            last_modification: time(UTIME_NOW),
-        };
+        let times = Timestamps { last_access: time(UTIME_OMIT), last_modification: time(UTIME_NOW) };
         let _ = rustix::fs::utimensat(&self.dir, &name, &times, AtFlags::SYMLINK_NOFOLLOW);
         Some(code)
     }
@@ -190,10 +183,7 @@ fn name(component: &[u8; 32]) -> String {
 }
 
 fn time(nanoseconds: impl Into<i64>) -> Timespec {
-    Timespec {
-        tv_sec: 0,
-        tv_nsec: nanoseconds.into(),
-    }
+    Timespec { tv_sec: 0, tv_nsec: nanoseconds.into() }
 }
 
 /// Whether others could have put something there, and who.

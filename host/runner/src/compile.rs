@@ -65,13 +65,7 @@ type UnderWay = Arc<Mutex<Option<Result<Arc<Made>, Refusal>>>>;
 
 impl Compiler {
     pub(crate) fn new(program: Program, kept: Option<CodeCache>, budget: Arc<Budget>) -> Self {
-        Self {
-            program,
-            kept,
-            refused: Mutex::default(),
-            budget,
-            under_way: Mutex::default(),
-        }
+        Self { program, kept, refused: Mutex::default(), budget, under_way: Mutex::default() }
     }
 
     /// What the file is, without compiling any of it.
@@ -101,9 +95,7 @@ impl Compiler {
         admit(&scan)?;
         let under_way = Arc::clone(self.under_way.lock().entry(source.sha256).or_default());
         let mut made = under_way.lock();
-        let outcome = made
-            .get_or_insert_with(|| self.make_anew(source, scan).map(Arc::new))
-            .clone();
+        let outcome = made.get_or_insert_with(|| self.make_anew(source, scan).map(Arc::new)).clone();
         // Those who wait have it; the next one asks what was kept.
         self.under_way.lock().remove(&source.sha256);
         outcome
@@ -131,11 +123,7 @@ impl Compiler {
         let (scan, from) = (scan.read().ok()?, all.len() - code.len());
         scan.counts.check(source.limits).ok()?;
         all.drain(..from);
-        Some(Made {
-            scan,
-            code: all,
-            was_kept: true,
-        })
+        Some(Made { scan, code: all, was_kept: true })
     }
 
     fn compile(&self, source: Source<'_>, scan: &Scan) -> Result<Vec<u8>, Refusal> {
@@ -171,14 +159,9 @@ impl Compiler {
         let allowance = Allowance::of(bytes(component.len())).within(self.budget.most_for_compiler());
         let _share = self.budget.share(allowance.memory);
         let host = |error: io::Error| Refusal::Host(format!("cannot start a compiler: {error}"));
-        let order = wire::Order {
-            build: crate::BUILD.to_owned(),
-            kind: Some(order),
-        };
-        let mut child = self
-            .command(&order, component, allowance)
-            .and_then(|mut command| command.spawn())
-            .map_err(host)?;
+        let order = wire::Order { build: crate::BUILD.to_owned(), kind: Some(order) };
+        let mut child =
+            self.command(&order, component, allowance).and_then(|mut command| command.spawn()).map_err(host)?;
         let answer = match child.stdout.take() {
             Some(stdout) => read(stdout, Instant::now() + allowance.patience(), allowance.code()),
             None => Err(io::Error::other("it has no output")),
@@ -207,13 +190,11 @@ impl Compiler {
 /// What it says is wrong with the component; likewise for [`compiled`].
 pub(crate) fn scanned(answer: &[u8]) -> Result<Scan, Refusal> {
     match made(answer) {
-        Ok((wire::made::Kind::Scan(scan), _)) => scan
-            .read()
-            .map_err(|why| Refusal::Invalid(GuestText::new(&why.to_string()))),
+        Ok((wire::made::Kind::Scan(scan), _)) => {
+            scan.read().map_err(|why| Refusal::Invalid(GuestText::new(&why.to_string())))
+        }
         Ok((wire::made::Kind::Refused(refusal), _)) => Err(refusal.into()),
-        _ => Err(Refusal::Invalid(GuestText::new(
-            "what reads it does not say what it is",
-        ))),
+        _ => Err(Refusal::Invalid(GuestText::new("what reads it does not say what it is"))),
     }
 }
 

@@ -34,10 +34,7 @@ pub struct Answered {
 pub fn call(said: &[u8], export: i32, host: &mut dyn Capabilities) -> Result<Answered, String> {
     let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
-    let call = wire::Call {
-        export,
-        ..wire::Call::default()
-    };
+    let call = wire::Call { export, ..wire::Call::default() };
     let wanted = Wanted::new(call, Interfaces::of(&imports), host);
     let called = between(said, |end| {
         let mut lane = Lane::new(Socket::patient(end.into())?);

@@ -22,12 +22,7 @@ mod runner;
 mod runners;
 mod socket;
 #[cfg(test)]
-#[allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "functions that only tests call"
-)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "functions that only tests call")]
 mod tests;
 
 pub use code_cache::{CodeCache, NotCached};

@@ -47,10 +47,7 @@ impl RunnerMemory {
         let mapped = mapped.saturating_add(RESERVED.0.saturating_mul(limits.memories.into()));
         let code = code.saturating_mul(3);
         Self {
-            address_space: mapped
-                .saturating_mul(LANES)
-                .saturating_add(code)
-                .saturating_add(BESIDES.0),
+            address_space: mapped.saturating_mul(LANES).saturating_add(code).saturating_add(BESIDES.0),
             data: call.saturating_mul(LANES).saturating_add(code).saturating_add(HEAP.0),
         }
     }
@@ -83,17 +80,11 @@ mod tests {
     #[test]
     fn a_memory_that_outgrows_what_is_reserved_is_there_twice() {
         let of = |memory| {
-            let limits = Limits {
-                memory: ByteSize::mib(memory),
-                ..Limits::default()
-            };
+            let limits = Limits { memory: ByteSize::mib(memory), ..Limits::default() };
             RunnerMemory::of(&limits, 0).data >> 20
         };
         assert_eq!((of(16), of(33), of(64)), (73, 107, 297));
-        let huge = Limits {
-            memory: ByteSize(u64::MAX),
-            ..Limits::default()
-        };
+        let huge = Limits { memory: ByteSize(u64::MAX), ..Limits::default() };
         assert_eq!(RunnerMemory::of(&huge, u64::MAX).address_space, u64::MAX);
     }
 }

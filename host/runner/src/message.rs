@@ -65,26 +65,14 @@ mod tests {
 
     #[test]
     fn what_is_joined_is_split_again_and_nothing_else_is() {
-        let ready = wire::Log {
-            line: "a".to_owned(),
-            ..wire::Log::default()
-        };
+        let ready = wire::Log { line: "a".to_owned(), ..wire::Log::default() };
         let all = join(&ready, b"code");
         assert_eq!(split::<wire::Log>(&all, 64), Ok((ready, &b"code"[..])));
         for bad in [&all[..3], &all[..5], &[255; 64], &[]] {
             assert!(split::<wire::Log>(bad, 64).is_err());
         }
         assert_eq!(
-            split::<wire::Log>(
-                &join(
-                    &wire::Log {
-                        line: "x".repeat(99),
-                        level: 0
-                    },
-                    b""
-                ),
-                64
-            ),
+            split::<wire::Log>(&join(&wire::Log { line: "x".repeat(99), level: 0 }, b""), 64),
             Err(Nonsense("too long"))
         );
     }

@@ -49,10 +49,7 @@ impl Programs {
     /// # Errors
     /// Which of them is missing.
     pub fn beside() -> Result<Self, ProgramError> {
-        Ok(Self {
-            runner: Program::beside(RUNNER)?,
-            compiler: Program::beside(COMPILER)?,
-        })
+        Ok(Self { runner: Program::beside(RUNNER)?, compiler: Program::beside(COMPILER)? })
     }
 
     /// The programs beside this one, or this one itself, called as each of them, where they are not there: for one that may be a single
@@ -65,10 +62,7 @@ impl Programs {
     }
 
     fn own() -> Result<Self, ProgramError> {
-        Ok(Self {
-            runner: Program::own(RUNNER)?,
-            compiler: Program::own(COMPILER)?,
-        })
+        Ok(Self { runner: Program::own(RUNNER)?, compiler: Program::own(COMPILER)? })
     }
 
     pub(crate) fn runner(&self) -> &Program {
@@ -108,10 +102,7 @@ impl Program {
     /// Where it is missing.
     pub fn at(path: &Path, name: &'static str) -> Result<Self, ProgramError> {
         match File::open(path) {
-            Ok(file) => Ok(Self {
-                file: Arc::new(file),
-                name,
-            }),
+            Ok(file) => Ok(Self { file: Arc::new(file), name }),
             Err(error) => Err(ProgramError::Missing(path.display().to_string(), error)),
         }
     }
@@ -164,11 +155,7 @@ impl Spawner {
 
     pub(crate) fn spawn(&self, command: Command) -> io::Result<Child> {
         let (answer, answered) = sync_channel(1);
-        let sent = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .send((command, answer));
+        let sent = self.0.lock().unwrap_or_else(PoisonError::into_inner).send((command, answer));
         let ended = || io::Error::other("the thread that starts processes has ended");
         sent.map_err(|_| ended())?;
         answered.recv().map_err(|_| ended())?

@@ -71,13 +71,7 @@ impl Runner {
         reserved.resize(memory.used());
         let code = in_memory(code).map_err(|error| Refusal::Host(format!("machine code cannot be held: {error}")))?;
         let interfaces = Interfaces::of(&load.imports);
-        let start = Start {
-            program,
-            spawner,
-            code,
-            load,
-            memory,
-        };
+        let start = Start { program, spawner, code, load, memory };
         let process = start.process(FIRST).map_err(|not| match not {
             NotStarted::Refused(refusal) => refusal,
             NotStarted::Fault(why) => Refusal::Host(why),
@@ -161,10 +155,7 @@ fn in_memory(code: &[u8]) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(memfd_create("devgate-code", flags)?);
     file.write_all(code)?;
-    fcntl_add_seals(
-        &file,
-        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
-    )?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
     Ok(file)
 }
 
@@ -218,11 +209,8 @@ impl Component for Runner {
         must_include: &[String],
         size: u32,
     ) -> Result<Answer<Vec<String>>, CallError> {
-        let call = wire::Call {
-            must_include: must_include.to_vec(),
-            size,
-            ..about(Export::Choose, resource, available)
-        };
+        let call =
+            wire::Call { must_include: must_include.to_vec(), size, ..about(Export::Choose, resource, available) };
         let (collected, host, cost) = self.call(call, host)?;
         let value = answer::choice(collected.choice)?;
         Ok(Answer { value, host, cost })

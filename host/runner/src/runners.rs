@@ -77,10 +77,7 @@ impl Runners {
             profile(scan).map(|_| ())
         };
         let start = |made: &Made, reserved: Reserved| {
-            let profile = Profile {
-                sha256: Some(sha256),
-                ..profile(&made.scan)?
-            };
+            let profile = Profile { sha256: Some(sha256), ..profile(&made.scan)? };
             let load = wire::Load {
                 imports: made.scan.imports.clone(),
                 preference: profile.preference,
@@ -115,16 +112,9 @@ impl Runners {
     #[must_use]
     pub fn inspect(&self, bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> Grant) -> Inspection {
         let sha256 = digest(bytes);
-        let source = Source {
-            bytes,
-            sha256,
-            limits: most,
-        };
+        let source = Source { bytes, sha256, limits: most };
         let scan = check_file(bytes, sha256, most, None).and_then(|()| self.compiler.scan(source));
-        Inspection {
-            sha256,
-            contents: scan.map(|scan| Contents::new(scan, grants)),
-        }
+        Inspection { sha256, contents: scan.map(|scan| Contents::new(scan, grants)) }
     }
 }
 

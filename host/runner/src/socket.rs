@@ -59,13 +59,7 @@ impl Socket {
     /// An end that blocks, of the process that has nothing else to do.
     #[must_use]
     pub fn blocking(end: OwnedFd) -> Self {
-        Self {
-            file: File::from(end),
-            inbox: Vec::new(),
-            taken: 0,
-            outbox: Vec::new(),
-            until: None,
-        }
+        Self { file: File::from(end), inbox: Vec::new(), taken: 0, outbox: Vec::new(), until: None }
     }
 
     /// An end that waits no longer than it is told to.
@@ -74,10 +68,7 @@ impl Socket {
     /// Where the kernel does not let it.
     pub fn patient(end: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&end, true)?;
-        Ok(Self {
-            until: Some(Instant::now()),
-            ..Self::blocking(end)
-        })
+        Ok(Self { until: Some(Instant::now()), ..Self::blocking(end) })
     }
 
     /// Waits until then, from now on.
@@ -92,14 +83,8 @@ impl Socket {
     pub fn add(&mut self, message: &impl Message) -> Result<(), SocketError> {
         let length = u32::try_from(message.encoded_len()).map_err(|_| SocketError::Nonsense("too long"))?;
         self.outbox.extend(length.to_le_bytes());
-        message
-            .encode(&mut self.outbox)
-            .map_err(|_| SocketError::Nonsense("too long"))?;
-        if self.outbox.len() >= PIECE {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        message.encode(&mut self.outbox).map_err(|_| SocketError::Nonsense("too long"))?;
+        if self.outbox.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 
     /// Sends a message, and what was added before it.
@@ -218,10 +203,7 @@ mod tests {
     }
 
     fn log(line: &str) -> wire::Log {
-        wire::Log {
-            line: line.to_owned(),
-            ..wire::Log::default()
-        }
+        wire::Log { line: line.to_owned(), ..wire::Log::default() }
     }
 
     #[test]

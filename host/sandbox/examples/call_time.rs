@@ -22,13 +22,8 @@ const CALLS: usize = 5_000;
 
 fn main() {
     let small = guest::Guest::default().component();
-    let own = std::env::args()
-        .nth(1)
-        .map(|path| (std::fs::read(&path).expect("the component's file"), path));
-    println!(
-        "{:40} {:>10} {:>10} {:>10}",
-        "microseconds a call", "median", "p99", "most"
-    );
+    let own = std::env::args().nth(1).map(|path| (std::fs::read(&path).expect("the component's file"), path));
+    println!("{:40} {:>10} {:>10} {:>10}", "microseconds a call", "median", "p99", "most");
     measure("small", &small);
     if let Some((bytes, path)) = &own {
         measure(path.rsplit('/').next().unwrap_or(path), bytes);
@@ -36,31 +31,15 @@ fn main() {
 }
 
 fn measure(what: &str, bytes: &[u8]) {
-    let request = LoadRequest {
-        plugin: "measured",
-        bytes,
-        sha256: None,
-        limits: fake::patient(),
-        grants: &|_| Grant::Granted,
-    };
+    let request =
+        LoadRequest { plugin: "measured", bytes, sha256: None, limits: fake::patient(), grants: &|_| Grant::Granted };
     let plugin = load(request).unwrap_or_else(|error| panic!("{error}"));
-    let unit = Unit {
-        id: "gpu-0".into(),
-        backing: vec![],
-        nodes: vec![],
-        properties: vec![],
-    };
-    let mut times: Vec<Duration> = (0..CALLS + 100)
-        .map(|_| time(&plugin, std::slice::from_ref(&unit)))
-        .skip(100)
-        .collect();
+    let unit = Unit { id: "gpu-0".into(), backing: vec![], nodes: vec![], properties: vec![] };
+    let mut times: Vec<Duration> =
+        (0..CALLS + 100).map(|_| time(&plugin, std::slice::from_ref(&unit))).skip(100).collect();
     times.sort();
-    let at = |share: usize| {
-        times
-            .get(times.len() * share / 100)
-            .or(times.last())
-            .map_or(0.0, |t| t.as_secs_f64() * 1e6)
-    };
+    let at =
+        |share: usize| times.get(times.len() * share / 100).or(times.last()).map_or(0.0, |t| t.as_secs_f64() * 1e6);
     println!("{what:40} {:10.1} {:10.1} {:10.1}", at(50), at(99), at(100));
 }
 

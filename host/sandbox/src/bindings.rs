@@ -1,10 +1,6 @@
 //! What `bindgen!` makes of `wit/`, seen from the host: all imports that this version serves, and the export that
 //! every component has, and the optional ones.
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    reason = "generated from wit/, where the documentation is"
-)]
+#![allow(missing_docs, unreachable_pub, reason = "generated from wit/, where the documentation is")]
 #![allow(clippy::all, clippy::indexing_slicing, reason = "generated")]
 
 wasmtime::component::bindgen!({

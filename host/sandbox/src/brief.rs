@@ -23,11 +23,7 @@ impl Write for Brief {
         let room = self.most.saturating_sub(self.text.len());
         let part = cut(text, room);
         self.text.push_str(part);
-        if part.len() < text.len() {
-            Err(fmt::Error)
-        } else {
-            Ok(())
-        }
+        if part.len() < text.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
@@ -74,10 +70,7 @@ mod tests {
     #[test]
     fn a_name_is_shown_as_its_language_has_it() {
         let name = |name| function_name(Some(name), 7);
-        assert_eq!(
-            name("_ZN4core9panicking9panic_fmt17h0123456789abcdefE"),
-            "core::panicking::panic_fmt"
-        );
+        assert_eq!(name("_ZN4core9panicking9panic_fmt17h0123456789abcdefE"), "core::panicking::panic_fmt");
         assert_eq!(name("_RNvNtCs1234_7mycrate3foo3bar"), "mycrate::foo::bar");
         assert_eq!(name("_ZN6widget5parseEv"), "_ZN6widget5parseEv");
         assert_eq!(name("widget_parse"), "widget_parse");
@@ -99,10 +92,7 @@ mod tests {
         for _ in 0..20 {
             let at = rust.len() - 2;
             rust += "T";
-            rust += &from.map_or_else(
-                || "hhhhhhhh".to_owned(),
-                |from| format!("B{}_", base_62(from)).repeat(8),
-            );
+            rust += &from.map_or_else(|| "hhhhhhhh".to_owned(), |from| format!("B{}_", base_62(from)).repeat(8));
             rust += "E";
             from = Some(at);
         }

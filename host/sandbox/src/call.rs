@@ -75,9 +75,7 @@ impl Component for Loaded {
         size: u32,
     ) -> Result<Answer<Vec<String>>, CallError> {
         let Some(preference) = &self.preference else {
-            return Err(host_fault(
-                "asked for a choice of a component that exports no preference",
-            ));
+            return Err(host_fault("asked for a choice of a component that exports no preference"));
         };
         self.call(
             host,
@@ -94,17 +92,13 @@ impl Component for Loaded {
 
     fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
         self.lifecycle(host, units, |lifecycle, store, units| {
-            lifecycle
-                .devgate_plugin_lifecycle()
-                .call_prepare(store, resource, units)
+            lifecycle.devgate_plugin_lifecycle().call_prepare(store, resource, units)
         })
     }
 
     fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
         self.lifecycle(host, units, |lifecycle, store, units| {
-            lifecycle
-                .devgate_plugin_lifecycle()
-                .call_release(store, resource, units)
+            lifecycle.devgate_plugin_lifecycle().call_release(store, resource, units)
         })
     }
 }
@@ -130,9 +124,7 @@ impl Loaded {
         export: impl FnOnce(&WithLifecycle, &mut Store<Call>, &[WitUnit]) -> wasmtime::Result<Result<(), WitError>>,
     ) -> Result<Answer<()>, CallError> {
         let Some(lifecycle) = &self.lifecycle else {
-            return Err(host_fault(
-                "asked to prepare or release by a component that exports no lifecycle",
-            ));
+            return Err(host_fault("asked to prepare or release by a component that exports no lifecycle"));
         };
         self.call(
             host,
@@ -174,11 +166,7 @@ impl Loaded {
             Ok(Ok(value)) => check(value)?,
             Ok(Err(error)) => return Err(CallError::Failed(answer::failure(convert::failure(error)))),
             Err(error) => {
-                return Err(classify(
-                    &error,
-                    store.data().meter.limits(),
-                    &store.data().last_words(),
-                ));
+                return Err(classify(&error, store.data().meter.limits(), &store.data().last_words()));
             }
         };
         let host = store.into_data().into_host()?;
@@ -187,10 +175,7 @@ impl Loaded {
 
     /// WASI's functions want a runtime around them, and start one of their own where there is none.
     pub(crate) fn enter_runtime(&self) -> Option<tokio::runtime::EnterGuard<'_>> {
-        self.engine
-            .tokio()
-            .filter(|_| self.profile.wasi)
-            .map(tokio::runtime::Handle::enter)
+        self.engine.tokio().filter(|_| self.profile.wasi).map(tokio::runtime::Handle::enter)
     }
 
     /// A store with every limit set, for one instance.

@@ -63,10 +63,7 @@ impl wall_clock::Host for Clocks<'_> {
 }
 
 fn datetime(since: Duration) -> wall_clock::Datetime {
-    wall_clock::Datetime {
-        seconds: since.as_secs(),
-        nanoseconds: since.subsec_nanos(),
-    }
+    wall_clock::Datetime { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() }
 }
 
 /// What is there at once.

@@ -13,9 +13,7 @@ use wasmtime::Engine;
 /// What is wrong with the component, as wasmtime says it.
 pub fn compile(component: &[u8], memory: ByteSize) -> Result<Code, Refusal> {
     let compiled = engine(memory)?.precompile_component(component);
-    compiled
-        .map(Code::made_here)
-        .map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
+    compiled.map(Code::made_here).map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
 }
 
 /// An engine for one compilation: it keeps its compiler's working memory as long as it lives.

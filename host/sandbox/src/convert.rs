@@ -28,10 +28,7 @@ pub(crate) fn failure(error: wit::Error) -> Failure {
 
 /// Units as a component is handed them, with own handles.
 pub(crate) fn units_for(units: &[Unit]) -> Vec<wit::Unit> {
-    let property = |property: &Property| wit::Property {
-        name: property.name.clone(),
-        value: property.value.clone(),
-    };
+    let property = |property: &Property| wit::Property { name: property.name.clone(), value: property.value.clone() };
     let unit = |unit: &Unit| wit::Unit {
         id: unit.id.clone(),
         backing: unit.backing.iter().map(|device| Resource::new_own(device.0)).collect(),
@@ -72,9 +69,6 @@ fn verdict(verdict: wit::Verdict) -> Verdict {
 }
 
 fn properties(properties: Vec<wit::Property>) -> Vec<Property> {
-    let property = |property: wit::Property| Property {
-        name: property.name,
-        value: property.value,
-    };
+    let property = |property: wit::Property| Property { name: property.name, value: property.value };
     properties.into_iter().map(property).collect()
 }

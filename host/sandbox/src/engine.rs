@@ -53,11 +53,7 @@ impl Engine {
         let wasmtime = wasmtime::Engine::new(&config(memory));
         let wasmtime = wasmtime.map_err(|error| EngineError::Config(format!("{error:#}")))?;
         let ticker = Ticker::start(wasmtime.weak()).map_err(EngineError::Ticker)?;
-        Ok(Self(Arc::new(Inner {
-            wasmtime,
-            ticker,
-            tokio,
-        })))
+        Ok(Self(Arc::new(Inner { wasmtime, ticker, tokio })))
     }
 
     pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
@@ -105,8 +101,6 @@ pub(crate) fn config(memory: ByteSize) -> Config {
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     #[cfg(feature = "compiler")]
-    config
-        .strategy(wasmtime::Strategy::Cranelift)
-        .cranelift_opt_level(wasmtime::OptLevel::Speed);
+    config.strategy(wasmtime::Strategy::Cranelift).cranelift_opt_level(wasmtime::OptLevel::Speed);
     config
 }

@@ -44,10 +44,7 @@ pub(crate) fn classify(error: &wasmtime::Error, limits: &Limits, last_words: &st
 fn trap_text(trap: Trap, error: &wasmtime::Error, last_words: &str) -> String {
     let what = trap.to_string();
     let mut text = what.strip_prefix("wasm trap: ").unwrap_or(&what).to_owned();
-    let frames = error
-        .downcast_ref::<WasmBacktrace>()
-        .map(named_frames)
-        .unwrap_or_default();
+    let frames = error.downcast_ref::<WasmBacktrace>().map(named_frames).unwrap_or_default();
     if !frames.is_empty() {
         text.push_str(" in ");
         text.push_str(&frames.join(" < "));
@@ -68,16 +65,8 @@ fn named_frames(backtrace: &WasmBacktrace) -> Vec<String> {
 }
 
 fn is_panic_machinery(name: &str) -> bool {
-    let machinery = [
-        "core::panicking",
-        "std::panicking",
-        "std::sys",
-        "std::process",
-        "rust_",
-        "__rust",
-        "abort",
-        "panic",
-    ];
+    let machinery =
+        ["core::panicking", "std::panicking", "std::sys", "std::process", "rust_", "__rust", "abort", "panic"];
     let name = name.trim_start_matches('<');
     machinery.iter().any(|start| name.starts_with(start)) || name.ends_with("unwrap_failed")
 }

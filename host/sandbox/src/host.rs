@@ -101,18 +101,13 @@ impl types::HostDevice for Call {
 
     fn attributes(&mut self, handle: Resource<Device>, paths: Vec<String>) -> Result<Vec<Result<String, Error>>> {
         if paths.len() > LIST {
-            return Err(Self::broke(&format!(
-                "attributes: {} paths; at most {LIST} are allowed",
-                paths.len()
-            )));
+            return Err(Self::broke(&format!("attributes: {} paths; at most {LIST} are allowed", paths.len())));
         }
         self.meter.host_call()?;
         let mut values = Vec::with_capacity(paths.len());
         for path in paths {
             values.push(match self.argument(&path)? {
-                Ok(()) => self
-                    .ask_again(|host| host.attribute(device(&handle), &path))?
-                    .map_err(Error::from),
+                Ok(()) => self.ask_again(|host| host.attribute(device(&handle), &path))?.map_err(Error::from),
                 Err(error) => Err(error),
             });
         }
@@ -287,10 +282,6 @@ kinds!(Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
-        Self {
-            kind: failure.kind.into(),
-            code: failure.code,
-            message: failure.message,
-        }
+        Self { kind: failure.kind.into(), code: failure.code, message: failure.message }
     }
 }

@@ -37,10 +37,7 @@ fn admit(request: &LoadRequest<'_>) -> Result<Loaded, Refusal> {
     check_file(bytes, sha256, limits, request.sha256)?;
     let scan = scan(bytes, limits)?;
     check_imports(&scan, request.grants)?;
-    let profile = Profile {
-        sha256: Some(sha256),
-        ..profile(&scan)?
-    };
+    let profile = Profile { sha256: Some(sha256), ..profile(&scan)? };
     let memory = scan.counts.memory;
     let code = compile(bytes, memory)?;
     let engine = Engine::new(memory, None).map_err(|error| Refusal::Host(error.to_string()))?;

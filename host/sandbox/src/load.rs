@@ -26,9 +26,7 @@ pub struct Loaded {
 
 impl std::fmt::Debug for Loaded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Loaded")
-            .field("profile", &self.profile)
-            .finish_non_exhaustive()
+        f.debug_struct("Loaded").field("profile", &self.profile).finish_non_exhaustive()
     }
 }
 
@@ -42,10 +40,7 @@ impl Loaded {
         // Before the process gives up what that takes.
         let image = component.initialize_copy_on_write_image();
         image.map_err(|error| {
-            Refusal::Host(format!(
-                "cannot make the image of a memory: {}",
-                message(format_args!("{error:#}"))
-            ))
+            Refusal::Host(format!("cannot make the image of a memory: {}", message(format_args!("{error:#}"))))
         })?;
         let linked = link::link(component.engine(), &component, imports, &profile)?;
         Ok(Self {

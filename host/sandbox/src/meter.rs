@@ -102,20 +102,13 @@ impl Meter {
 
 /// Ends the call where it is not within this limit.
 pub(crate) fn within(is: bool, limit: Limit) -> Result<(), CallError> {
-    if is {
-        Ok(())
-    } else {
-        Err(GuestFault::Limit(limit).into())
-    }
+    if is { Ok(()) } else { Err(GuestFault::Limit(limit).into()) }
 }
 
 /// Processor time of the calling thread since it started.
 fn processor_time() -> Duration {
     let now = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        u64::try_from(now.tv_sec).unwrap_or(0),
-        u32::try_from(now.tv_nsec).unwrap_or(0),
-    )
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
 /// A fault of the host, as the error that ends a call.
@@ -142,43 +135,23 @@ mod tests {
 
     #[test]
     fn counts_up_to_the_limit_are_allowed_and_one_more_is_not() {
-        let mut meter = meter(Limits {
-            host_calls: 2,
-            handles: 3,
-            transfer: ByteSize(10),
-            read: ByteSize(5),
-            ..Limits::default()
-        });
-        assert_eq!(
-            [(); 3].map(|()| limit(meter.host_call())),
-            [None, None, Some(Limit::HostCalls(2))]
-        );
+        let mut meter =
+            meter(Limits { host_calls: 2, handles: 3, transfer: ByteSize(10), read: ByteSize(5), ..Limits::default() });
+        assert_eq!([(); 3].map(|()| limit(meter.host_call())), [None, None, Some(Limit::HostCalls(2))]);
         assert_eq!(limit(meter.take_handles(3)), None);
         meter.drop_handle();
         assert_eq!(limit(meter.take_handles(1)), None);
         assert_eq!(limit(meter.take_handles(1)), Some(Limit::Handles(3)));
         assert_eq!(limit(meter.transfer(10)), None);
         assert_eq!(limit(meter.transfer(1)), Some(Limit::Transfer(ByteSize(10))));
-        assert_eq!(
-            (limit(meter.read(5)), limit(meter.read(6))),
-            (None, Some(Limit::Read(ByteSize(5))))
-        );
+        assert_eq!((limit(meter.read(5)), limit(meter.read(6))), (None, Some(Limit::Read(ByteSize(5)))));
     }
 
     #[test]
     fn processor_time_and_wall_time_are_two_limits() {
         let none = Duration::ZERO;
         let long = Duration::from_secs(3600);
-        let clocks = |cpu, deadline| {
-            limit(
-                meter(Limits {
-                    cpu,
-                    deadline,
-                    ..Limits::default()
-                })
-                .clocks(),
-            )
-        };
+        let clocks = |cpu, deadline| limit(meter(Limits { cpu, deadline, ..Limits::default() }).clocks());
         assert_eq!(clocks(long, long), None);
         assert_eq!(clocks(none, long), Some(Limit::Cpu(none)));
         assert_eq!(clocks(long, none), Some(Limit::Deadline(none)));
@@ -190,10 +163,7 @@ mod tests {
             let begun = processor_time();
             while processor_time().saturating_sub(begun) < Duration::from_millis(40) {}
         };
-        let mut meter = meter(Limits {
-            cpu: Duration::from_millis(20),
-            ..Limits::default()
-        });
+        let mut meter = meter(Limits { cpu: Duration::from_millis(20), ..Limits::default() });
         meter.ask(spin);
         assert_eq!(limit(meter.clocks()), None);
         spin();
@@ -202,10 +172,7 @@ mod tests {
 
     #[test]
     fn sleeping_takes_no_processor_time() {
-        let meter = meter(Limits {
-            cpu: Duration::from_millis(20),
-            ..Limits::default()
-        });
+        let meter = meter(Limits { cpu: Duration::from_millis(20), ..Limits::default() });
         std::thread::sleep(Duration::from_millis(40));
         assert_eq!(limit(meter.clocks()), None);
     }

@@ -36,10 +36,7 @@ impl Code {
     /// # Errors
     /// [`Refusal::Code`] where this engine cannot run it: it was made for another processor, version or configuration.
     pub(crate) fn ready(&self, engine: &Engine) -> Result<Component, Refusal> {
-        #[expect(
-            unsafe_code,
-            reason = "there is no other way to run what another engine has compiled"
-        )]
+        #[expect(unsafe_code, reason = "there is no other way to run what another engine has compiled")]
         // SAFETY: wasmtime asks for bytes that its own `precompile_component` made and that did not change since: that is what a
         // `Code` is. wasmtime itself compares its version, the processor and the configuration.
         let component = unsafe { Component::deserialize(engine.wasmtime(), &self.0) };

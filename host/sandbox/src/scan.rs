@@ -44,9 +44,7 @@ pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
         }
     }
     // After the counts: this takes time in proportion to what has been counted.
-    let types = Validator::new_with_features(features())
-        .validate_all(bytes)
-        .map_err(invalid)?;
+    let types = Validator::new_with_features(features()).validate_all(bytes).map_err(invalid)?;
     let is_type = |entity: &ComponentEntityType| matches!(entity, ComponentEntityType::Type { .. });
     for name in &scan.imports {
         if let Some(item) = types.component_item_for_import(name)

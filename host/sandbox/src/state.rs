@@ -30,10 +30,7 @@ impl Call {
     /// Starts the clocks. Limits are the call's own: some grow with the hardware that is granted.
     pub(crate) fn new(host: Box<dyn Capabilities>) -> Self {
         let limits = Arc::new(host.limits().clone());
-        Self {
-            host: Some(host),
-            ..Self::without_host(limits)
-        }
+        Self { host: Some(host), ..Self::without_host(limits) }
     }
 
     /// For an instance that is only looked at: whatever it asks the host ends it.
@@ -62,10 +59,7 @@ impl Call {
         &mut self,
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<Result<T, Failure>> {
-        let host = self
-            .host
-            .as_deref_mut()
-            .ok_or_else(|| host_fault("a call has no capabilities"))?;
+        let host = self.host.as_deref_mut().ok_or_else(|| host_fault("a call has no capabilities"))?;
         let outcome = self.meter.ask(|| answer(host));
         self.meter.read(host.bytes_read())?;
         self.meter.deadline()?;
@@ -82,9 +76,7 @@ impl Call {
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<T> {
         self.ask(answer)?.map_err(|failure| {
-            wasmtime::Error::new(host_fault(format!(
-                "answered with a failure where none is possible: {failure}"
-            )))
+            wasmtime::Error::new(host_fault(format!("answered with a failure where none is possible: {failure}")))
         })
     }
 
@@ -132,10 +124,7 @@ impl WasiView for Call {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let limits = self.meter.limits();
         let wasi = self.wasi.get_or_insert_with(|| {
-            let stream = |stream| ToLog {
-                stream,
-                lines: Arc::clone(&self.lines),
-            };
+            let stream = |stream| ToLog { stream, lines: Arc::clone(&self.lines) };
             let mut table = ResourceTable::new();
             table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
             let context = WasiCtx::builder()
@@ -145,9 +134,6 @@ impl WasiView for Call {
                 .build();
             Box::new(Wasi { context, table })
         });
-        WasiCtxView {
-            ctx: &mut wasi.context,
-            table: &mut wasi.table,
-        }
+        WasiCtxView { ctx: &mut wasi.context, table: &mut wasi.table }
     }
 }

@@ -88,10 +88,7 @@ impl Lines {
         self.flush(log);
         if self.dropped > 0 {
             let n = self.dropped;
-            log.log(
-                LogLevel::Warn,
-                &format!("{n} bytes dropped: one call may log {} (limits.log)", self.limits.log),
-            );
+            log.log(LogLevel::Warn, &format!("{n} bytes dropped: one call may log {} (limits.log)", self.limits.log));
         }
     }
 
@@ -141,9 +138,7 @@ impl Lines {
         self.writes = self.writes.saturating_add(1);
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         self.streamed = self.streamed.saturating_add(size);
-        let Limits {
-            host_calls, transfer, ..
-        } = *self.limits;
+        let Limits { host_calls, transfer, .. } = *self.limits;
         within(self.writes <= host_calls, Limit::HostCalls(host_calls))?;
         within(self.streamed <= transfer.0, Limit::Transfer(transfer))?;
         self.bytes(stream, bytes);
@@ -254,11 +249,7 @@ mod tests {
     }
 
     fn unbounded() -> Limits {
-        Limits {
-            host_calls: u32::MAX,
-            transfer: devgate_types::ByteSize(u64::MAX),
-            ..Limits::default()
-        }
+        Limits { host_calls: u32::MAX, transfer: devgate_types::ByteSize(u64::MAX), ..Limits::default() }
     }
 
     /// What is kept of a call's output, in bytes.
@@ -293,13 +284,7 @@ mod tests {
     #[test]
     fn a_panics_message_is_the_one_line_after_its_place() {
         let mut lines = lines(unbounded());
-        for line in [
-            "before\n",
-            "thread 'm' panicked at a.rs:1:2:\n",
-            "no such key:\n",
-            "a:\n",
-            "b\n",
-        ] {
+        for line in ["before\n", "thread 'm' panicked at a.rs:1:2:\n", "no such key:\n", "a:\n", "b\n"] {
             lines.take(Stream::Error, line.as_bytes()).unwrap();
         }
         assert_eq!(lines.last_words(), "thread 'm' panicked at a.rs:1:2: no such key:");

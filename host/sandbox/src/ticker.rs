@@ -38,13 +38,10 @@ impl Ticker {
         let shared = Arc::new(Shared::default());
         let ticks = Arc::clone(&shared);
         let (here, is_here) = mpsc::sync_channel(1);
-        let thread = thread::Builder::new()
-            .name("ticker".into())
-            .stack_size(64 << 10)
-            .spawn(move || {
-                let _ = here.send(());
-                tick(&ticks, &engine);
-            })?;
+        let thread = thread::Builder::new().name("ticker".into()).stack_size(64 << 10).spawn(move || {
+            let _ = here.send(());
+            tick(&ticks, &engine);
+        })?;
         let _ = is_here.recv();
         let thread = thread.thread().clone();
         Ok(Self { shared, thread })

@@ -129,9 +129,7 @@ fn repeated(properties: &[Property]) -> Option<&str> {
 
 fn length(what: &str, length: usize, most: usize) -> Checked<()> {
     if length > most {
-        return Err(GuestFault::contract(&format!(
-            "{what} has {length} entries; at most {most} are allowed"
-        )));
+        return Err(GuestFault::contract(&format!("{what} has {length} entries; at most {most} are allowed")));
     }
     Ok(())
 }
@@ -139,9 +137,7 @@ fn length(what: &str, length: usize, most: usize) -> Checked<()> {
 fn text(what: &str, text: &str, most: usize) -> Checked<()> {
     if text.len() > most {
         let length = text.len();
-        return Err(GuestFault::contract(&format!(
-            "{what} has {length} bytes; at most {most} are allowed"
-        )));
+        return Err(GuestFault::contract(&format!("{what} has {length} bytes; at most {most} are allowed")));
     }
     if text.contains('\0') {
         return Err(GuestFault::contract(&format!("{what} contains a NUL")));
@@ -159,28 +155,15 @@ mod tests {
     use super::*;
 
     fn property(name: &str, value: &str) -> Property {
-        Property {
-            name: name.into(),
-            value: value.into(),
-        }
+        Property { name: name.into(), value: value.into() }
     }
 
     fn a_unit(id: &str, properties: Vec<Property>) -> Unit {
-        Unit {
-            id: id.into(),
-            backing: vec![],
-            nodes: vec![],
-            properties,
-        }
+        Unit { id: id.into(), backing: vec![], nodes: vec![], properties }
     }
 
     fn pool_of(units: Vec<Unit>) -> Vec<Pool> {
-        vec![Pool {
-            resource: "v.com/x".into(),
-            units,
-            shared_nodes: vec![],
-            properties: vec![],
-        }]
+        vec![Pool { resource: "v.com/x".into(), units, shared_nodes: vec![], properties: vec![] }]
     }
 
     fn refused(units: Vec<Unit>) -> String {
@@ -270,9 +253,6 @@ mod tests {
         let reason = verdicts(vec![Verdict::Unknown("é".repeat(1_000))], 1).unwrap();
         assert_eq!(reason, [Verdict::Unknown("é".repeat(128))]);
         let said = failure(Failure::new(crate::FailureKind::Busy, "m".repeat(10_000)).with_code("c".repeat(100)));
-        assert_eq!(
-            (said.kind, said.code.len(), said.message.len()),
-            (crate::FailureKind::Busy, 64, 1_024)
-        );
+        assert_eq!((said.kind, said.code.len(), said.message.len()), (crate::FailureKind::Busy, 64, 1_024));
     }
 }

@@ -129,11 +129,7 @@ pub struct Failure {
 impl Failure {
     /// A failure without a code.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            code: String::new(),
-            message: message.into(),
-        }
+        Self { kind, code: String::new(), message: message.into() }
     }
 
     /// The same with a code.

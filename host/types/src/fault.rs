@@ -118,23 +118,14 @@ mod tests {
     #[test]
     fn a_fault_says_which_limit_and_which_key() {
         let fault = |limit| GuestFault::Limit(limit).to_string();
-        assert_eq!(
-            fault(Limit::Deadline(Duration::from_millis(200))),
-            "exceeded its 200ms deadline (limits.deadline)"
-        );
-        assert_eq!(
-            fault(Limit::Memory(ByteSize::mib(16))),
-            "exceeded its 16MiB of memory (limits.memory)"
-        );
+        assert_eq!(fault(Limit::Deadline(Duration::from_millis(200))), "exceeded its 200ms deadline (limits.deadline)");
+        assert_eq!(fault(Limit::Memory(ByteSize::mib(16))), "exceeded its 16MiB of memory (limits.memory)");
         assert_eq!(fault(Limit::Stack(ByteSize::kib(256))), "exceeded its 256KiB stack");
     }
 
     #[test]
     fn a_components_own_words_are_escaped() {
         let failure = Failure::new(crate::FailureKind::Busy, "reset\nunder way").with_code("a\tb");
-        assert_eq!(
-            CallError::Failed(failure).to_string(),
-            "failed: reset\\nunder way (a\\tb)"
-        );
+        assert_eq!(CallError::Failed(failure).to_string(), "failed: reset\\nunder way (a\\tb)");
     }
 }

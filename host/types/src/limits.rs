@@ -150,15 +150,7 @@ mod tests {
             assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
         }
         assert_eq!("16Mi".parse::<ByteSize>().unwrap(), ByteSize::mib(16));
-        for bad in [
-            "",
-            "16",
-            "MiB",
-            "-1MiB",
-            "1.5MiB",
-            "99999999999999999999B",
-            "99999999999GiB",
-        ] {
+        for bad in ["", "16", "MiB", "-1MiB", "1.5MiB", "99999999999999999999B", "99999999999GiB"] {
             assert!(bad.parse::<ByteSize>().is_err(), "{bad}");
         }
     }
@@ -169,9 +161,6 @@ mod tests {
         assert_eq!(limits.for_devices(0), limits);
         assert!(limits.for_devices(8).handles > limits.handles);
         let huge = limits.for_devices(usize::MAX);
-        assert_eq!(
-            (huge.handles, huge.host_calls, huge.memory),
-            (u32::MAX, u32::MAX, limits.memory)
-        );
+        assert_eq!((huge.handles, huge.host_calls, huge.memory), (u32::MAX, u32::MAX, limits.memory));
     }
 }

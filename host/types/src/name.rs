@@ -13,11 +13,7 @@ pub struct InvalidName {
 
 impl InvalidName {
     fn new(what: &'static str, name: &str, problem: &'static str) -> Self {
-        Self {
-            what,
-            name: name.to_owned(),
-            problem,
-        }
+        Self { what, name: name.to_owned(), problem }
     }
 
     /// What is wrong, without the name: `must contain one "/"`.
@@ -94,11 +90,7 @@ impl ResourceName {
     #[must_use]
     pub fn as_env(&self) -> String {
         let upper = |c: char| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_uppercase()
-            } else {
-                '_'
-            }
+            if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
         };
         self.0.chars().map(upper).collect()
     }
@@ -175,13 +167,7 @@ mod tests {
 
     #[test]
     fn resource_names_follow_the_kubelets_rule() {
-        for good in [
-            "vendor.com/gpu",
-            "a/b",
-            "gpu.example.com/g915",
-            "v.com/A_b-c.9",
-            "example.com/cpx_nps4",
-        ] {
+        for good in ["vendor.com/gpu", "a/b", "gpu.example.com/g915", "v.com/A_b-c.9", "example.com/cpx_nps4"] {
             assert!(ResourceName::try_new(good).is_ok(), "{good}");
         }
         let long = format!("{}/gpu", "a.".repeat(121) + "ab");
@@ -209,36 +195,15 @@ mod tests {
         ] {
             assert!(ResourceName::try_new(bad).is_err(), "{bad}");
         }
-        assert_eq!(
-            ResourceName::try_new("vendor.com/my-gpu").unwrap().as_env(),
-            "VENDOR_COM_MY_GPU"
-        );
+        assert_eq!(ResourceName::try_new("vendor.com/my-gpu").unwrap().as_env(), "VENDOR_COM_MY_GPU");
     }
 
     #[test]
     fn unit_ids_leave_room_for_replicas_and_need_no_quoting() {
-        for good in [
-            "GPU-edfee158-11c1-52b8-0517-92f30e7fac88",
-            "0000:3b:00.0",
-            "0:1",
-            "acmecard!0",
-            "a",
-        ] {
+        for good in ["GPU-edfee158-11c1-52b8-0517-92f30e7fac88", "0000:3b:00.0", "0:1", "acmecard!0", "a"] {
             assert!(UnitId::try_new(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "a,b",
-            "a b",
-            "a/b",
-            "../a",
-            "a::0",
-            "a\0",
-            "a\n",
-            "-a",
-            "gpü",
-            "GPU-????????",
-        ] {
+        for bad in ["", "a,b", "a b", "a/b", "../a", "a::0", "a\0", "a\n", "-a", "gpü", "GPU-????????"] {
             assert!(UnitId::try_new(bad).is_err(), "{bad:?}");
         }
         assert!(UnitId::try_new(&"x".repeat(63)).is_ok() && UnitId::try_new(&"x".repeat(64)).is_err());
@@ -251,11 +216,6 @@ mod tests {
             error.to_string(),
             "resource \"gp\\u{1b}u\" must be a vendor's domain and a name, such as vendor.com/gpu"
         );
-        assert!(
-            PluginName::try_new("Acme")
-                .unwrap_err()
-                .to_string()
-                .starts_with("plugin \"Acme\" must be")
-        );
+        assert!(PluginName::try_new("Acme").unwrap_err().to_string().starts_with("plugin \"Acme\" must be"));
     }
 }

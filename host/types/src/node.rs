@@ -49,26 +49,15 @@ pub struct InvalidAccess(String);
 
 impl Access {
     /// Read and write.
-    pub const READ_WRITE: Self = Self {
-        read: true,
-        write: true,
-        mknod: false,
-    };
+    pub const READ_WRITE: Self = Self { read: true, write: true, mknod: false };
     /// Read only.
-    pub const READ: Self = Self {
-        read: true,
-        write: false,
-        mknod: false,
-    };
+    pub const READ: Self = Self { read: true, write: false, mknod: false };
 
     /// What both allow, or nothing.
     #[must_use]
     pub fn both(self, other: Self) -> Option<Self> {
-        let both = Self {
-            read: self.read && other.read,
-            write: self.write && other.write,
-            mknod: self.mknod && other.mknod,
-        };
+        let both =
+            Self { read: self.read && other.read, write: self.write && other.write, mknod: self.mknod && other.mknod };
         (both.read || both.write || both.mknod).then_some(both)
     }
 }
@@ -77,11 +66,7 @@ impl FromStr for Access {
     type Err = InvalidAccess;
 
     fn from_str(text: &str) -> Result<Self, InvalidAccess> {
-        let mut access = Self {
-            read: false,
-            write: false,
-            mknod: false,
-        };
+        let mut access = Self { read: false, write: false, mknod: false };
         for letter in text.chars() {
             let flag = match letter {
                 'r' => &mut access.read,

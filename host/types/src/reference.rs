@@ -109,11 +109,7 @@ impl Reference {
     /// The same reference with this digest.
     #[must_use]
     pub fn pinned_to(self, digest: Digest) -> PinnedReference {
-        PinnedReference {
-            repository: self.repository,
-            tag: self.tag,
-            digest,
-        }
+        PinnedReference { repository: self.repository, tag: self.tag, digest }
     }
 }
 
@@ -150,10 +146,7 @@ impl FromStr for Reference {
             return refuse("has a tag that is not 1 to 128 letters, digits, \"_\", \".\" or \"-\"");
         }
         Ok(Self {
-            repository: Repository {
-                registry: registry.to_owned(),
-                name: name.to_owned(),
-            },
+            repository: Repository { registry: registry.to_owned(), name: name.to_owned() },
             tag: tag.map(str::to_owned),
             digest,
         })
@@ -168,9 +161,7 @@ fn is_host(text: &str) -> bool {
             Some((address, port)) => (address, port.strip_prefix(':').or(Some(""))),
             None => return false,
         },
-        None => text
-            .split_once(':')
-            .map_or((text, None), |(host, port)| (host, Some(port))),
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
     };
     if port.is_some_and(|port| !port.bytes().all(|b| b.is_ascii_digit()) || port.parse::<u16>().is_err()) {
         return false;

@@ -83,11 +83,7 @@ mod tests {
         let odd = "\u{200e}\u{200f}\u{61c}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{fffe}\u{ffff}";
         for c in odd.chars().chain((0..32).chain(127..160).filter_map(char::from_u32)) {
             let shown = escape(&c.to_string(), 80);
-            assert!(
-                shown.starts_with('\\') && shown.is_ascii(),
-                "{:x}: {shown}",
-                u32::from(c)
-            );
+            assert!(shown.starts_with('\\') && shown.is_ascii(), "{:x}: {shown}", u32::from(c));
         }
         assert_eq!(escape("grüße 漢", 80), "grüße 漢");
         assert_eq!(escape("\"quoted\"", 80), "\"quoted\"");

@@ -18,13 +18,7 @@ impl Bucket {
     /// At most `burst` lines at once, and one more after each `pause`, which is not zero.
     #[must_use]
     pub const fn new(burst: u32, pause: Duration) -> Self {
-        Self {
-            burst,
-            pause,
-            free: burst,
-            since: None,
-            left_out: 0,
-        }
+        Self { burst, pause, free: burst, since: None, left_out: 0 }
     }
 
     /// How many lines were left out before this one; `None` if this one is left out, too.
@@ -33,11 +27,7 @@ impl Bucket {
         let pauses = now.saturating_duration_since(*since).as_nanos() / self.pause.as_nanos().max(1);
         let back = u32::try_from(pauses).unwrap_or(u32::MAX).min(self.burst - self.free);
         self.free += back;
-        *since = if self.free == self.burst {
-            now
-        } else {
-            *since + self.pause * back
-        };
+        *since = if self.free == self.burst { now } else { *since + self.pause * back };
         let Some(free) = self.free.checked_sub(1) else {
             self.left_out += 1;
             return None;
@@ -79,11 +69,7 @@ impl LogThrottle {
     /// Remembers at most this many lines; what is logged for the first time or again comes out of `bucket`.
     #[must_use]
     pub const fn new(most: usize, bucket: Bucket) -> Self {
-        Self {
-            known: VecDeque::new(),
-            most,
-            bucket,
-        }
+        Self { known: VecDeque::new(), most, bucket }
     }
 
     /// How many were left out before this one; `None` if this one is left out, too.
@@ -179,9 +165,8 @@ mod tests {
         let (mut lines, start) = (LogThrottle::new(1, Bucket::new(MOST, PAUSE)), Instant::now());
         let again = Again::Growing(Duration::from_secs(60), Duration::from_secs(3_600));
         let at = |second: u64| start + Duration::from_secs(second);
-        let logged: Vec<u64> = (0..=9_000)
-            .filter(|&second| lines.line("refused", again, at(second)).is_some())
-            .collect();
+        let logged: Vec<u64> =
+            (0..=9_000).filter(|&second| lines.line("refused", again, at(second)).is_some()).collect();
         assert_eq!(logged, [0, 60, 180, 420, 900, 1_860, 3_780, 7_380]);
     }
 

@@ -16,10 +16,7 @@ impl Cluster {
         let mut curl = self.in_network("curl");
         curl.args(["--silent", "--show-error", "--fail-with-body", "--max-time", "10"]);
         curl.arg("--cacert").arg(keys.join("ca.crt"));
-        curl.arg("--cert")
-            .arg(keys.join("admin.crt"))
-            .arg("--key")
-            .arg(keys.join("admin.key"));
+        curl.arg("--cert").arg(keys.join("admin.crt")).arg("--key").arg(keys.join("admin.key"));
         process::read(curl.arg(format!("https://{ADDRESS}:6443{path}")))
     }
 
@@ -56,17 +53,8 @@ impl Cluster {
     /// When devgate's pod does not answer.
     pub(crate) fn metrics(&self) -> Result<Vec<(String, f64)>> {
         let text = self.probe("/metrics")?;
-        let line = |line: &str| {
-            Some((
-                line.rsplit_once(' ')?.0.to_owned(),
-                line.rsplit_once(' ')?.1.parse().ok()?,
-            ))
-        };
-        Ok(text
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .filter_map(line)
-            .collect())
+        let line = |line: &str| Some((line.rsplit_once(' ')?.0.to_owned(), line.rsplit_once(' ')?.1.parse().ok()?));
+        Ok(text.lines().filter(|line| !line.starts_with('#')).filter_map(line).collect())
     }
 
     /// The sum of a metric over all lines that contain each of these texts, such as `plugin="disks"`.
@@ -76,11 +64,7 @@ impl Cluster {
     pub(crate) fn metric(&self, name: &str, with: &[&str]) -> Result<f64> {
         let all = self.metrics()?;
         let of = |line: &str| line.split('{').next() == Some(name) && with.iter().all(|text| line.contains(text));
-        let found: Vec<_> = all
-            .iter()
-            .filter(|(line, _)| of(line))
-            .map(|(_, value)| value)
-            .collect();
+        let found: Vec<_> = all.iter().filter(|(line, _)| of(line)).map(|(_, value)| value).collect();
         if found.is_empty() {
             anyhow::bail!("there is no metric {name} with {}", with.join(", "));
         }
@@ -93,9 +77,7 @@ impl Cluster {
     /// When it answers with an error, whose text is in it.
     pub(crate) fn probe(&self, path: &str) -> Result<String> {
         let pod = self.devgate()?;
-        let address = pod["status"]["podIP"]
-            .as_str()
-            .context("devgate's pod has no address")?;
+        let address = pod["status"]["podIP"].as_str().context("devgate's pod has no address")?;
         let mut curl = self.in_network("curl");
         curl.args(["--silent", "--show-error", "--fail-with-body", "--max-time", "5"]);
         process::read(curl.arg(format!("http://{address}:9464{path}")))

@@ -81,10 +81,7 @@ impl Cluster {
             if given.keep {
                 return Self::again(given);
             }
-            bail!(
-                "{}: a cluster is up; use it with --keep, or end it with --down",
-                given.dir.display()
-            );
+            bail!("{}: a cluster is up; use it with --keep, or end it with --down", given.dir.display());
         }
         let start = Instant::now();
         needs::all(&given.kubernetes)?;
@@ -103,15 +100,8 @@ impl Cluster {
         configs::write(&dir.join("conf"), &dir.join("keys"), &cni, &cgroup)?;
         let plane = Space::plane(&dir)?;
         let node = plane.node(&dir)?;
-        let mut cluster = Self {
-            given,
-            plane,
-            node,
-            parts: BTreeMap::new(),
-            disks,
-            guard: Some(guard),
-            notes: Vec::new(),
-        };
+        let mut cluster =
+            Self { given, plane, node, parts: BTreeMap::new(), disks, guard: Some(guard), notes: Vec::new() };
         cluster.start("etcd")?;
         cluster.start("kube-apiserver")?;
         cluster.start("containerd")?;
@@ -122,9 +112,7 @@ impl Cluster {
         cluster.start("kubelet")?;
         cluster.apply(ROLE)?;
         cluster.node_is_ready(120)?;
-        until("the service account of pods", 60, || {
-            cluster.api("/api/v1/namespaces/default/serviceaccounts/default")
-        })?;
+        until("the service account of pods", 60, || cluster.api("/api/v1/namespaces/default/serviceaccounts/default"))?;
         println!(
             "the cluster is up after {:.1} s; logs are in {}",
             start.elapsed().as_secs_f64(),
@@ -140,15 +128,7 @@ impl Cluster {
             parts.insert(name, Part::of(&node, &given.dir, name)?);
         }
         let disks = Disks::of(&given.dir)?;
-        Ok(Self {
-            given,
-            plane,
-            node,
-            parts,
-            disks,
-            guard: None,
-            notes: Vec::new(),
-        })
+        Ok(Self { given, plane, node, parts, disks, guard: None, notes: Vec::new() })
     }
 
     /// Starts a part that does not run.
@@ -159,11 +139,7 @@ impl Cluster {
         if self.parts.get(name).is_some_and(Part::runs) {
             return Ok(());
         }
-        let (dir, keys, conf) = (
-            self.given.dir.display(),
-            self.given.dir.join("keys"),
-            self.given.dir.join("conf"),
-        );
+        let (dir, keys, conf) = (self.given.dir.display(), self.given.dir.join("keys"), self.given.dir.join("conf"));
         let (keys, conf) = (keys.display(), conf.display());
         let words = match name {
             "etcd" => format!("--data-dir={dir}/work/etcd --unsafe-no-fsync"),
@@ -191,14 +167,9 @@ impl Cluster {
             "containerd" => PathBuf::from(name),
             _ => std::path::absolute(self.given.kubernetes.join(name))?,
         };
-        let space = if ["containerd", "kubelet"].contains(&name) {
-            &self.node
-        } else {
-            &self.plane
-        };
-        let words: Vec<_> = std::iter::once(program.display().to_string())
-            .chain(words.split_whitespace().map(str::to_owned))
-            .collect();
+        let space = if ["containerd", "kubelet"].contains(&name) { &self.node } else { &self.plane };
+        let words: Vec<_> =
+            std::iter::once(program.display().to_string()).chain(words.split_whitespace().map(str::to_owned)).collect();
         let part = Part::start(space, &self.given.dir, name, &words)?;
         self.parts.insert(name, part);
         Ok(())
@@ -274,19 +245,7 @@ impl Cluster {
     /// # Errors
     /// When it fails.
     pub(crate) fn ctr(&self, words: &[&str]) -> Result<String> {
-        self.node(
-            &[
-                &[
-                    "ctr",
-                    "--address",
-                    "/run/containerd/containerd.sock",
-                    "--namespace",
-                    "k8s.io",
-                ],
-                words,
-            ]
-            .concat(),
-        )
+        self.node(&[&["ctr", "--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io"], words].concat())
     }
 
     /// Runs kubectl as the admin.
@@ -325,10 +284,7 @@ impl Cluster {
         until("a node that is ready", seconds, || {
             let node = self.get("/api/v1/nodes/node1")?;
             let conditions = node["status"]["conditions"].as_array().context("no conditions")?;
-            if !conditions
-                .iter()
-                .any(|is| is["type"] == "Ready" && is["status"] == "True")
-            {
+            if !conditions.iter().any(|is| is["type"] == "Ready" && is["status"] == "True") {
                 bail!("node1 is not ready");
             }
             Ok(())
@@ -355,19 +311,9 @@ impl Cluster {
         let file = self.given.dir.join("work/image.tar");
         let busybox = Path::new("/bin/busybox");
         let sleep = ["/bin/busybox", "sleep", "2147483647"];
-        archive::write(
-            &file,
-            "registry.example.com/pause:1",
-            &[("bin/busybox", busybox)],
-            &sleep,
-        )?;
+        archive::write(&file, "registry.example.com/pause:1", &[("bin/busybox", busybox)], &sleep)?;
         self.load(&file)?;
-        archive::write(
-            &file,
-            BUSYBOX,
-            &[("bin/busybox", busybox), ("bin/sh", busybox)],
-            &["/bin/sh"],
-        )?;
+        archive::write(&file, BUSYBOX, &[("bin/busybox", busybox), ("bin/sh", busybox)], &["/bin/sh"])?;
         self.load(&file)
     }
 
@@ -376,8 +322,7 @@ impl Cluster {
     /// # Errors
     /// When containerd does not take it.
     pub(crate) fn load(&self, archive: &Path) -> Result<()> {
-        self.ctr(&["images", "import", "--all-platforms", &archive.display().to_string()])
-            .map(drop)
+        self.ctr(&["images", "import", "--all-platforms", &archive.display().to_string()]).map(drop)
     }
 
     /// Ends everything, and comes back when nothing of it is left but its logs.
@@ -391,10 +336,7 @@ impl Cluster {
         drop(guard.stdin.take());
         let status = guard.wait()?;
         if !status.success() || space::is_up(&self.given.dir) {
-            bail!(
-                "not everything of {} was taken away: {status}",
-                self.given.dir.display()
-            );
+            bail!("not everything of {} was taken away: {status}", self.given.dir.display());
         }
         Ok(())
     }
@@ -407,10 +349,7 @@ impl Cluster {
         let dir = self.given.dir.display();
         println!("\nthe cluster is up:");
         println!("  export KUBECONFIG={dir}/conf/admin.kubeconfig");
-        println!(
-            "  {} kubectl get pods -A      # the node's files, processes and network",
-            self.node.way_in()
-        );
+        println!("  {} kubectl get pods -A      # the node's files, processes and network", self.node.way_in());
         println!("  cargo xtask cluster --keep SCENARIO…   # plays on it");
         println!("  cargo xtask cluster --down             # ends it");
     }

@@ -169,9 +169,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         });
         std::fs::write(&values, text.to_string())?;
         let mut helm = self.admin(&self.given.helm);
-        helm.args(words)
-            .args(["--namespace", "devgate", "--values"])
-            .arg(&values);
+        helm.args(words).args(["--namespace", "devgate", "--values"]).arg(&values);
         process::read(&mut helm).map(drop)
     }
 
@@ -181,10 +179,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// When Helm fails, or the pod stays.
     pub(crate) fn uninstall(&self) -> Result<()> {
         if self.is_installed() {
-            process::read(
-                self.admin(&self.given.helm)
-                    .args(["uninstall", "devgate", "--namespace", "devgate"]),
-            )?;
+            process::read(self.admin(&self.given.helm).args(["uninstall", "devgate", "--namespace", "devgate"]))?;
         }
         until("the end of devgate's pod", 60, || match self.devgate_pods()?.len() {
             0 => Ok(()),
@@ -261,13 +256,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         self.node_is_ready(60)?;
         self.delete_pods()?;
         // Where cleanup is, devgate's pod is not placed.
-        self.kubectl(&[
-            "delete",
-            "namespace",
-            "devgate-cleanup",
-            "--ignore-not-found",
-            "--timeout=60s",
-        ])?;
+        self.kubectl(&["delete", "namespace", "devgate-cleanup", "--ignore-not-found", "--timeout=60s"])?;
         self.disks.names().iter().try_for_each(|name| self.disks.plug(name))
     }
 
@@ -295,10 +284,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// When there is none.
     pub(crate) fn devgate_name(&self) -> Result<String> {
         let pod = self.devgate()?;
-        Ok(pod["metadata"]["name"]
-            .as_str()
-            .context("a pod without a name")?
-            .to_owned())
+        Ok(pod["metadata"]["name"].as_str().context("a pod without a name")?.to_owned())
     }
 
     /// Whether devgate's pod is ready, and what the API server shows of it if not.
@@ -309,11 +295,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         let pod = self.devgate()?;
         let container = &pod["status"]["containerStatuses"][0];
         if container["ready"] != true {
-            bail!(
-                "devgate's pod is not ready: {}, {}",
-                pod["status"]["phase"],
-                container["state"]
-            );
+            bail!("devgate's pod is not ready: {}, {}", pod["status"]["phase"], container["state"]);
         }
         Ok(())
     }
@@ -331,15 +313,13 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// # Errors
     /// When it has another number at the end of the time.
     pub(crate) fn allocatable(&self, disks: usize, seconds: u64) -> Result<()> {
-        until(
-            &format!("{disks} of {DISK} to be allocatable"),
-            seconds,
-            || match self.node_has("allocatable", DISK)? {
+        until(&format!("{disks} of {DISK} to be allocatable"), seconds, || {
+            match self.node_has("allocatable", DISK)? {
                 Some(amount) if amount == u64::try_from(disks)? => Ok(()),
                 Some(amount) => bail!("the node has {amount}"),
                 None => bail!("the node does not know of it"),
-            },
-        )
+            }
+        })
     }
 
     /// Runs one of devgate's commands in its container, as an admin does.
@@ -356,15 +336,10 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// # Errors
     /// When Helm cannot read the chart.
     pub(crate) fn version(&self) -> Result<String> {
-        let chart = process::read(
-            std::process::Command::new(&self.given.helm)
-                .args(["show", "chart"])
-                .arg(&self.given.chart),
-        )?;
-        let line = chart
-            .lines()
-            .find_map(|line| line.strip_prefix("appVersion:"))
-            .context("the chart has no appVersion")?;
+        let chart =
+            process::read(std::process::Command::new(&self.given.helm).args(["show", "chart"]).arg(&self.given.chart))?;
+        let line =
+            chart.lines().find_map(|line| line.strip_prefix("appVersion:")).context("the chart has no appVersion")?;
         Ok(line.trim().trim_matches('"').to_owned())
     }
 

@@ -30,10 +30,7 @@ impl Disks {
         if names.len() != COUNT {
             bail!("asked for {COUNT} loop devices, and got {}", names.len());
         }
-        Ok(Self {
-            dir: dir.to_owned(),
-            names,
-        })
+        Ok(Self { dir: dir.to_owned(), names })
     }
 
     /// Those of a cluster that was left up.
@@ -48,10 +45,7 @@ impl Disks {
         }
         numbers.sort_unstable();
         let names = numbers.iter().map(|number| format!("loop{number}")).collect();
-        Ok(Self {
-            dir: dir.to_owned(),
-            names,
-        })
+        Ok(Self { dir: dir.to_owned(), names })
     }
 
     /// Their names, which are devgate's ids of them, too.
@@ -75,11 +69,5 @@ impl Disks {
 
 fn run(dir: &Path, words: &[&str]) -> Result<String> {
     let (verb, rest) = words.split_first().context("a verb")?;
-    process::read(
-        Command::new("python3")
-            .arg(dir.join("disks.py"))
-            .arg(verb)
-            .arg(dir)
-            .args(rest),
-    )
+    process::read(Command::new("python3").arg(dir.join("disks.py")).arg(verb).arg(dir).args(rest))
 }

@@ -23,15 +23,7 @@ const NAMES: &str =
 /// When openssl fails.
 pub(crate) fn make(dir: &Path) -> Result<()> {
     let openssl = |words: &[&str]| process::read(Command::new("openssl").current_dir(dir).args(words));
-    let key = [
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "30",
-    ];
+    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"];
     let authority = ["req", "-x509", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.crt"];
     openssl(&[&authority[..], &key].concat())?;
     for (name, subject) in OF {
@@ -42,15 +34,7 @@ pub(crate) fn make(dir: &Path) -> Result<()> {
         let purpose = ["-addext", "extendedKeyUsage=serverAuth,clientAuth"];
         openssl(&[&issue[..], &out, &is, &purpose, &key].concat())?;
     }
-    openssl(&[
-        "ecparam",
-        "-name",
-        "prime256v1",
-        "-genkey",
-        "-noout",
-        "-out",
-        "accounts.key",
-    ])?;
+    openssl(&["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "accounts.key"])?;
     openssl(&["ec", "-in", "accounts.key", "-pubout", "-out", "accounts.pub"])?;
     Ok(())
 }

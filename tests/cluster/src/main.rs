@@ -1,14 +1,8 @@
 //! A whole Kubernetes of one node, real in every part, with devgate installed in it as an admin does, and the scenarios that are played
 //! there. `cargo xtask cluster` builds what it needs and starts it; CONTRIBUTING.md says how to get the binaries.
 #![forbid(unsafe_code)]
-#![expect(
-    clippy::print_stdout,
-    reason = "a command line tool says what it does on its standard output"
-)]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "a JSON value gives null for what is not there; nothing else is indexed"
-)]
+#![expect(clippy::print_stdout, reason = "a command line tool says what it does on its standard output")]
+#![expect(clippy::indexing_slicing, reason = "a JSON value gives null for what is not there; nothing else is indexed")]
 
 mod api;
 mod archive;
@@ -173,11 +167,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
             println!("{name}: {why}");
         }
         let names: Vec<_> = failed.iter().map(|(name, _)| *name).collect();
-        bail!(
-            "failed: {}; again by itself: cargo xtask cluster {}",
-            names.join(", "),
-            names.join(" ")
-        );
+        bail!("failed: {}; again by itself: cargo xtask cluster {}", names.join(", "), names.join(" "));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -211,9 +201,6 @@ mod tests {
         assert_eq!(choose(&[], false).unwrap().len(), ALL.len());
         assert!(choose(&[], true).unwrap().is_empty());
         let error = choose(&["instal".to_owned()], false).err().unwrap().to_string();
-        assert!(
-            error.starts_with("there is no scenario instal; there are install, "),
-            "{error}"
-        );
+        assert!(error.starts_with("there is no scenario instal; there are install, "), "{error}");
     }
 }

@@ -6,10 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Programs on the path, with Debian's package of each.
 const PROGRAMS: &[(&str, &str)] = &[
-    (
-        "containerd",
-        "containerd, 1.7 or later: from trixie where Debian is older",
-    ),
+    ("containerd", "containerd, 1.7 or later: from trixie where Debian is older"),
     ("ctr", "containerd, 1.7 or later: from trixie where Debian is older"),
     ("runc", "runc"),
     ("openssl", "openssl"),
@@ -22,13 +19,8 @@ const PROGRAMS: &[(&str, &str)] = &[
 ];
 
 /// What a release of Kubernetes has, and etcd.
-pub(crate) const BINARIES: &[&str] = &[
-    "kubelet",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "etcd",
-];
+pub(crate) const BINARIES: &[&str] =
+    &["kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"];
 
 /// Where distributions put the plugins of CNI.
 const CNI: &[&str] = &["/usr/lib/cni", "/opt/cni/bin"];
@@ -50,10 +42,7 @@ pub(crate) fn all(kubernetes: &Path) -> Result<()> {
         ));
     } else {
         for name in BINARIES.iter().filter(|name| !kubernetes.join(name).is_file()) {
-            missing.push(format!(
-                "{}: CONTRIBUTING.md says where it comes from",
-                kubernetes.join(name).display()
-            ));
+            missing.push(format!("{}: CONTRIBUTING.md says where it comes from", kubernetes.join(name).display()));
         }
     }
     for (program, package) in PROGRAMS {
@@ -78,9 +67,7 @@ pub(crate) fn all(kubernetes: &Path) -> Result<()> {
 
 /// The folder of CNI's plugins.
 pub(crate) fn cni() -> Option<PathBuf> {
-    CNI.iter()
-        .map(PathBuf::from)
-        .find(|dir| dir.join("ptp").is_file() && dir.join("host-local").is_file())
+    CNI.iter().map(PathBuf::from).find(|dir| dir.join("ptp").is_file() && dir.join("host-local").is_file())
 }
 
 fn on_the_path(program: &str) -> bool {

@@ -37,16 +37,10 @@ impl Part {
         let log = dir.join("log").join(format!("{name}.log"));
         let log = OpenOptions::new().create(true).append(true).open(log)?;
         let mut command = space.command("sh");
-        command
-            .args(["-c", "echo $$ > \"$0\"; exec \"$@\""])
-            .arg(&file)
-            .args(words);
+        command.args(["-c", "echo $$ > \"$0\"; exec \"$@\""]).arg(&file).args(words);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         // Ctrl-C is not for it. It is waited for by `nsenter`, and ends with its namespaces.
-        let mut child = command
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("start {name}"))?;
+        let mut child = command.process_group(0).spawn().with_context(|| format!("start {name}"))?;
         std::thread::spawn(move || child.wait());
         until(&format!("{name}'s start"), 10, || Self::of(space, dir, name))
     }
@@ -61,11 +55,7 @@ impl Part {
         if pid.is_empty() {
             bail!("{name}: its id is not written yet");
         }
-        Ok(Self {
-            name,
-            space: space.clone(),
-            pid,
-        })
+        Ok(Self { name, space: space.clone(), pid })
     }
 
     /// Ends it, and comes back when it has ended.

@@ -73,11 +73,9 @@ impl Cluster {
             let status = &pod["status"];
             match status["phase"].as_str() {
                 Some("Running") => Ok(Ok(())),
-                Some("Failed") => Ok(Err(anyhow::anyhow!(
-                    "pod {name} failed: {} {}",
-                    status["reason"],
-                    status["message"]
-                ))),
+                Some("Failed") => {
+                    Ok(Err(anyhow::anyhow!("pod {name} failed: {} {}", status["reason"], status["message"])))
+                }
                 phase => bail!("it is {phase:?}: {}", status["conditions"]),
             }
         })?
@@ -96,8 +94,7 @@ impl Cluster {
     /// # Errors
     /// When it stays.
     pub(crate) fn delete_pod(&self, name: &str) -> Result<()> {
-        self.kubectl(&["delete", "pod", name, "--wait=true", "--timeout=60s"])
-            .map(drop)
+        self.kubectl(&["delete", "pod", name, "--wait=true", "--timeout=60s"]).map(drop)
     }
 
     /// Deletes all pods of scenarios and what makes them, until they are gone.
@@ -105,20 +102,10 @@ impl Cluster {
     /// # Errors
     /// When one stays.
     pub(crate) fn delete_pods(&self) -> Result<()> {
-        let all = [
-            "delete",
-            "deployments,pods",
-            "-l",
-            "scenario=yes",
-            "--wait=true",
-            "--timeout=90s",
-        ];
+        let all = ["delete", "deployments,pods", "-l", "scenario=yes", "--wait=true", "--timeout=90s"];
         self.kubectl(&all)?;
         until("the end of the pods of scenarios", 60, || {
-            match self
-                .list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes")?
-                .len()
-            {
+            match self.list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes")?.len() {
                 0 => Ok(()),
                 left => bail!("{left} are left"),
             }
@@ -139,20 +126,11 @@ impl Cluster {
     /// # Errors
     /// With what is not so.
     pub(crate) fn has_exactly(&self, name: &str, disks: usize) -> Result<BTreeSet<String>> {
-        let numbers: Vec<_> = self
-            .disks
-            .names()
-            .iter()
-            .map(|disk| disk.trim_start_matches("loop"))
-            .collect();
+        let numbers: Vec<_> = self.disks.names().iter().map(|disk| disk.trim_start_matches("loop")).collect();
         let line = OPEN.replace("NUMBERS", &numbers.join(" "));
         // A kubelet that was started just now does not know its pods yet.
         let says = until(&format!("pod {name} to answer"), 30, || self.in_pod(name, &line))?;
-        let has: BTreeSet<_> = says
-            .lines()
-            .filter_map(|line| line.strip_prefix("has "))
-            .map(str::to_owned)
-            .collect();
+        let has: BTreeSet<_> = says.lines().filter_map(|line| line.strip_prefix("has ")).map(str::to_owned).collect();
         if has.len() != disks {
             bail!("pod {name} asked for {disks} disks and has the nodes of {has:?}");
         }
@@ -174,17 +152,11 @@ impl Cluster {
     /// When it says nothing.
     pub(crate) fn health(&self, name: &str) -> Result<Vec<(String, String)>> {
         let pod = self.pod(name)?;
-        let status = pod["status"]["containerStatuses"][0]["allocatedResourcesStatus"]
-            .as_array()
-            .cloned();
+        let status = pod["status"]["containerStatuses"][0]["allocatedResourcesStatus"].as_array().cloned();
         let status = status.with_context(|| format!("pod {name} has no allocatedResourcesStatus"))?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let of = |resource: &Value| resource["resources"].as_array().cloned().unwrap_or_default();
-        Ok(status
-            .iter()
-            .flat_map(of)
-            .map(|unit| (text(&unit["resourceID"]), text(&unit["health"])))
-            .collect())
+        Ok(status.iter().flat_map(of).map(|unit| (text(&unit["resourceID"]), text(&unit["health"]))).collect())
     }
 
     /// How often a pod's container was started again.
@@ -192,8 +164,6 @@ impl Cluster {
     /// # Errors
     /// When there is no such pod.
     pub(crate) fn restarts(&self, name: &str) -> Result<u64> {
-        Ok(self.pod(name)?["status"]["containerStatuses"][0]["restartCount"]
-            .as_u64()
-            .unwrap_or_default())
+        Ok(self.pod(name)?["status"]["containerStatuses"][0]["restartCount"].as_u64().unwrap_or_default())
     }
 }

@@ -16,22 +16,8 @@ impl Cluster {
     pub(crate) fn pod_resources(&self) -> Result<BTreeMap<String, BTreeSet<String>>> {
         let answer = self.given.dir.join("work/pod-resources");
         let mut curl = self.on_node("curl");
-        curl.args([
-            "--silent",
-            "--show-error",
-            "--fail",
-            "--http2-prior-knowledge",
-            "--max-time",
-            "10",
-        ]);
-        curl.args([
-            "--unix-socket",
-            SOCKET,
-            "--header",
-            "content-type: application/grpc",
-            "--header",
-            "te: trailers",
-        ]);
+        curl.args(["--silent", "--show-error", "--fail", "--http2-prior-knowledge", "--max-time", "10"]);
+        curl.args(["--unix-socket", SOCKET, "--header", "content-type: application/grpc", "--header", "te: trailers"]);
         curl.args(["--data-binary", "@-", "--output"]).arg(&answer);
         // A call of gRPC with an empty message, which is five bytes before nothing.
         process::read_with(curl.arg("http://localhost/v1.PodResourcesLister/List"), "\0\0\0\0\0")?;
@@ -46,16 +32,11 @@ fn disks(message: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
     let mut pods = BTreeMap::new();
     for pod in fields(message, 1) {
         let text = |field| {
-            fields(pod, field)
-                .next()
-                .map(|text| String::from_utf8_lossy(text).into_owned())
-                .unwrap_or_default()
+            fields(pod, field).next().map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default()
         };
         let devices = fields(pod, 3).flat_map(|container| fields(container, 2));
         let ours = devices.filter(|device| fields(device, 1).next() == Some(DISK.as_bytes()));
-        let ids = ours
-            .flat_map(|device| fields(device, 2))
-            .map(|id| String::from_utf8_lossy(id).into_owned());
+        let ids = ours.flat_map(|device| fields(device, 2)).map(|id| String::from_utf8_lossy(id).into_owned());
         pods.insert(format!("{}/{}", text(2), text(1)), ids.collect());
     }
     pods
@@ -123,24 +104,12 @@ mod tests {
         let container = |devices: Vec<u8>| field(3, &[field(1, b"main"), devices].concat());
         let pod = |name: &str, containers: Vec<u8>| {
             // A field that is not known to it, as newer kubelets have.
-            field(
-                1,
-                &[
-                    field(1, name.as_bytes()),
-                    field(2, b"default"),
-                    vec![4 << 3, 7],
-                    containers,
-                ]
-                .concat(),
-            )
+            field(1, &[field(1, name.as_bytes()), field(2, b"default"), vec![4 << 3, 7], containers].concat())
         };
         let both = [devices(DISK, &["loop8", "loop9"]), devices("example.com/other", &["x"])].concat();
         let message = [pod("a", container(both)), pod("b", container(Vec::new()))].concat();
         let pods = disks(&message);
-        assert_eq!(
-            pods["default/a"],
-            BTreeSet::from(["loop8".to_owned(), "loop9".to_owned()])
-        );
+        assert_eq!(pods["default/a"], BTreeSet::from(["loop8".to_owned(), "loop9".to_owned()]));
         assert!(pods["default/b"].is_empty());
     }
 }

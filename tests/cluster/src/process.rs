@@ -6,11 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Runs a program with this input, and gives what it printed without the white space around it. What it said of errors is in the error.
 pub(crate) fn read_with(command: &mut Command, input: &str) -> Result<String> {
-    command.stdin(if input.is_empty() {
-        Stdio::null()
-    } else {
-        Stdio::piped()
-    });
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("start {}", shown(command)))?;
     if let Some(mut pipe) = child.stdin.take() {
@@ -21,11 +17,7 @@ pub(crate) fn read_with(command: &mut Command, input: &str) -> Result<String> {
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = [said.trim(), &text]
-            .iter()
-            .filter(|text| !text.is_empty())
-            .copied()
-            .collect::<Vec<_>>();
+        let said = [said.trim(), &text].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>();
         bail!("{} failed: {}: {}", shown(command), output.status, said.join("; "));
     }
     Ok(text)

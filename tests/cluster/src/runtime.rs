@@ -40,13 +40,7 @@ impl Cluster {
     /// When `ctr` cannot be started.
     pub(crate) fn watch_runtime(&self) -> Result<Watch> {
         let mut events = self.beside_node("ctr");
-        events.args([
-            "--address",
-            "/run/containerd/containerd.sock",
-            "--namespace",
-            "k8s.io",
-            "events",
-        ]);
+        events.args(["--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io", "events"]);
         let mut events = events.stdout(Stdio::piped()).spawn().context("start ctr")?;
         let lines = BufReader::new(events.stdout.take().context("ctr's output")?);
         let (root, seen) = (self.node_root(), Arc::new(Mutex::new(Seen::default())));
@@ -56,11 +50,7 @@ impl Cluster {
                 into.lock().unwrap_or_else(PoisonError::into_inner).take(&line, &root);
             }
         });
-        Ok(Watch {
-            events,
-            thread: Some(thread),
-            seen,
-        })
+        Ok(Watch { events, thread: Some(thread), seen })
     }
 }
 
@@ -117,11 +107,7 @@ impl Seen {
             self.began += 1;
         }
         for disk in disks {
-            if let Some(other) = self
-                .held
-                .insert(*disk, container.to_owned())
-                .filter(|other| other != container)
-            {
+            if let Some(other) = self.held.insert(*disk, container.to_owned()).filter(|other| other != container) {
                 self.twice.push(format!("loop{disk} in {other} and {container}"));
             }
         }
@@ -150,16 +136,10 @@ mod tests {
         let mut seen = Seen::default();
         seen.begins("a", &[8, 9]);
         seen.begins("b", &[10]);
-        seen.take(
-            r#"2026-11-23 k8s.io /tasks/exit {"container_id":"a","id":"x"}"#,
-            Path::new("/"),
-        );
+        seen.take(r#"2026-11-23 k8s.io /tasks/exit {"container_id":"a","id":"x"}"#, Path::new("/"));
         seen.begins("c", &[9]);
         assert_eq!(seen.twice, ["loop9 in a and c"]);
-        seen.take(
-            r#"2026-11-23 k8s.io /tasks/exit {"container_id":"b","id":"b"}"#,
-            Path::new("/"),
-        );
+        seen.take(r#"2026-11-23 k8s.io /tasks/exit {"container_id":"b","id":"b"}"#, Path::new("/"));
         seen.begins("d", &[10]);
         assert_eq!((seen.twice.len(), seen.began), (1, 4));
     }

@@ -79,12 +79,7 @@ pub(crate) const ALL: &[Scenario] = &[
         bare: false,
         play: rollout::play,
     },
-    Scenario {
-        name: "reboot",
-        about: "the node boots, with devgate in a pod",
-        bare: false,
-        play: reboot::in_a_pod,
-    },
+    Scenario { name: "reboot", about: "the node boots, with devgate in a pod", bare: false, play: reboot::in_a_pod },
     Scenario {
         name: "reboot-service",
         about: "the node boots, with devgate as a service before the kubelet",
@@ -121,22 +116,12 @@ pub(crate) const ALL: &[Scenario] = &[
         bare: true,
         play: empty::play,
     },
-    Scenario {
-        name: "late",
-        about: "a component that comes late is loaded as it comes",
-        bare: true,
-        play: late::play,
-    },
+    Scenario { name: "late", about: "a component that comes late is loaded as it comes", bare: true, play: late::play },
     Scenario {
         name: "uninstall",
         about: "cleanup takes nothing from a pod, and leaves what the docs say",
         bare: false,
         play: uninstall::play,
     },
-    Scenario {
-        name: "admins",
-        about: "the steps of docs/install.md, as written",
-        bare: true,
-        play: admins::play,
-    },
+    Scenario { name: "admins", about: "the steps of docs/install.md, as written", bare: true, play: admins::play },
 ];

@@ -94,10 +94,7 @@ pub(crate) fn is_up(dir: &Path) -> bool {
 pub(crate) fn guard(dir: &Path) -> Result<Child> {
     let script = format!("cat > /dev/null\n{END}");
     let mut command = Command::new("setsid");
-    command
-        .args(["sh", "-c", &script])
-        .env("DIR", dir)
-        .stdin(Stdio::piped());
+    command.args(["sh", "-c", &script]).env("DIR", dir).stdin(Stdio::piped());
     command.spawn().context("start setsid")
 }
 
@@ -150,33 +147,15 @@ impl Space {
     pub(crate) fn of(dir: &Path, name: &str) -> Result<Self> {
         let file = dir.join(format!("{name}.first"));
         let pid = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
-        Ok(Self {
-            pid: pid.trim().to_owned(),
-        })
+        Ok(Self { pid: pid.trim().to_owned() })
     }
 
     fn begin(mut command: Command, dir: &Path, name: &str, place: &str) -> Result<Self> {
         let ready = dir.join(format!("{name}.first"));
         let _was_there = std::fs::remove_file(&ready);
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(dir.join("log").join(format!("{name}.log")))?;
-        command.args([
-            "--mount",
-            "--pid",
-            "--fork",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            FIRST,
-        ]);
-        command
-            .env("DIR", dir)
-            .env("NAME", name)
-            .env("PLACE", place)
-            .env("ADDRESS", crate::configs::ADDRESS);
+        let log = OpenOptions::new().create(true).append(true).open(dir.join("log").join(format!("{name}.log")))?;
+        command.args(["--mount", "--pid", "--fork", "--propagation", "private", "sh", "-c", FIRST]);
+        command.env("DIR", dir).env("NAME", name).env("PLACE", place).env("ADDRESS", crate::configs::ADDRESS);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         // Ctrl-C is for this program alone.
         let mut child = command.process_group(0).spawn().context("start unshare")?;
@@ -196,9 +175,7 @@ impl Space {
     /// A program in all of these namespaces.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("nsenter");
-        command
-            .args(["-t", &self.pid, "--mount", "--net", "--pid", "--"])
-            .arg(program);
+        command.args(["-t", &self.pid, "--mount", "--net", "--pid", "--"]).arg(program);
         command
     }
 

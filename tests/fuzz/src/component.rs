@@ -27,11 +27,7 @@ fn ask(host: &mut dyn Capabilities) -> Result<Vec<Property>, CallError> {
     for device in had(host.devices("pci"))?.into_iter().take(16) {
         all.push(had(host.device_name(device))?);
         all.push(had(host.device_driver(device))?.unwrap_or_default());
-        all.push(format!(
-            "{:?} {:?}",
-            had(host.device_numa_node(device))?,
-            had(host.parent(device))?
-        ));
+        all.push(format!("{:?} {:?}", had(host.device_numa_node(device))?, had(host.parent(device))?));
         for node in had(host.nodes(device))?.into_iter().take(4) {
             all.push(host.node(node).map(|node| node.path).unwrap_or_default());
         }
@@ -43,10 +39,7 @@ fn ask(host: &mut dyn Capabilities) -> Result<Vec<Property>, CallError> {
     let blob = had(host.state_load())?;
     had(host.state_store(&blob))?;
     had(host.control_write(device, "reset", "1"))?;
-    let property = |value| Property {
-        name: "a".to_owned(),
-        value,
-    };
+    let property = |value| Property { name: "a".to_owned(), value };
     Ok(all.into_iter().map(property).collect())
 }
 
@@ -64,12 +57,8 @@ impl Component for Curious {
 
     fn enumerate(&self, host: Host) -> Result<Answer<Vec<Pool>>, CallError> {
         answer(host, |properties| {
-            let unit = Unit {
-                id: "a".to_owned(),
-                backing: vec![DeviceHandle(1)],
-                nodes: vec![NodeHandle(1)],
-                properties,
-            };
+            let unit =
+                Unit { id: "a".to_owned(), backing: vec![DeviceHandle(1)], nodes: vec![NodeHandle(1)], properties };
             vec![Pool {
                 resource: "vendor.com/a".to_owned(),
                 units: vec![unit],

@@ -13,11 +13,7 @@ pub(crate) fn message(text: &str) {
 /// The same of one with several lines.
 pub(crate) fn lines(text: &str, most: usize, bytes: usize) {
     assert!(text.len() <= bytes, "a message of {} bytes: {:.200}…", text.len(), text);
-    assert!(
-        text.lines().count() <= most,
-        "a message of {} lines",
-        text.lines().count()
-    );
+    assert!(text.lines().count() <= most, "a message of {} lines", text.lines().count());
     let odd = text.chars().find(|c| c.is_control() && *c != '\n');
     assert_eq!(odd, None, "in the message {text:?}");
 }

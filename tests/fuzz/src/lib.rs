@@ -39,20 +39,8 @@ use mutate::Form::{Bytes, Frames, Message, Text};
 
 /// All of them.
 pub const TARGETS: [Target; 15] = [
-    target(
-        "policy",
-        policy::policy,
-        Text,
-        &[("deploy/policies", ".yaml"), ("guests", "policy.yaml")],
-        2_000,
-    ),
-    target(
-        "recording",
-        recording::recording,
-        Text,
-        &[("dev/fake-node/tests/testdata", ".umockdev")],
-        600,
-    ),
+    target("policy", policy::policy, Text, &[("deploy/policies", ".yaml"), ("guests", "policy.yaml")], 2_000),
+    target("recording", recording::recording, Text, &[("dev/fake-node/tests/testdata", ".umockdev")], 600),
     target("component", load::component, Bytes, &[], 20_000),
     target("runner", runner::runner, Frames(1), &[], 3_000),
     target("host", runner::host, Frames(0), &[], 3_000),
@@ -61,23 +49,11 @@ pub const TARGETS: [Target; 15] = [
     target("pods", kubelet::pods, Message(0), &[], 5_000),
     target("checkpoint", kubelet::checkpoint, Text, &[], 5_000),
     target("journal", journal::journal, Text, &[], 1_000),
-    target(
-        "state",
-        state::state,
-        Text,
-        &[("tests/fixtures/0.1.0/state", ".json")],
-        1_000,
-    ),
+    target("state", state::state, Text, &[("tests/fixtures/0.1.0/state", ".json")], 1_000),
     target("cdi", cdi::cdi, Text, &[], 2_000),
     target("manifest", oci::manifest, Text, &[], 5_000),
     target("layer", oci::layer, Bytes, &[], 2_000),
-    target(
-        "signature",
-        oci::signature,
-        Text,
-        &[("host/oci/src/signature", ".sigstore.json")],
-        2_000,
-    ),
+    target("signature", oci::signature, Text, &[("host/oci/src/signature", ".sigstore.json")], 2_000),
 ];
 
 const fn target(
@@ -87,11 +63,5 @@ const fn target(
     also: &'static [(&'static str, &'static str)],
     runs: u32,
 ) -> Target {
-    Target {
-        name,
-        run,
-        form,
-        also,
-        runs,
-    }
+    Target { name, run, form, also, runs }
 }

@@ -68,11 +68,7 @@ impl Capabilities for Fake {
     }
     fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
         self.asks();
-        if subsystem == "none" {
-            no()
-        } else {
-            Ok((0..DEVICES).map(DeviceHandle).collect())
-        }
+        if subsystem == "none" { no() } else { Ok((0..DEVICES).map(DeviceHandle).collect()) }
     }
     fn device_by_name(&mut self, _: &str, name: &str) -> Answered<DeviceHandle> {
         self.asks();
@@ -142,11 +138,7 @@ impl Capabilities for Fake {
         self.asks();
         Ok(NodeInfo {
             path: format!("/dev/{}", node.0),
-            number: NodeNumber {
-                kind: NodeKind::Block,
-                major: 7,
-                minor: node.0,
-            },
+            number: NodeNumber { kind: NodeKind::Block, major: 7, minor: node.0 },
             owner: Some(("a".into(), "b".into())),
         })
     }
@@ -168,16 +160,8 @@ impl Capabilities for Fake {
     }
     fn kernel_log_since(&mut self, _: &str, most: u32) -> Answered<LogBatch> {
         self.asks();
-        let event = |pattern| LogEvent {
-            pattern,
-            captures: vec!["x".into(), String::new()],
-            micros: 1 << 40,
-        };
-        Ok(LogBatch {
-            events: (0..most.min(64)).map(event).collect(),
-            cursor: "c".to_owned(),
-            gap: true,
-        })
+        let event = |pattern| LogEvent { pattern, captures: vec!["x".into(), String::new()], micros: 1 << 40 };
+        Ok(LogBatch { events: (0..most.min(64)).map(event).collect(), cursor: "c".to_owned(), gap: true })
     }
     fn control_write(&mut self, device: DeviceHandle, _: &str, value: &str) -> Answered<()> {
         self.asks();

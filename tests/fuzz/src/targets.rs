@@ -15,7 +15,5 @@ use tempfile::TempDir;
 
 /// A directory in memory, where there is one: what is synced there costs nothing.
 fn dir() -> TempDir {
-    tempfile::tempdir_in("/dev/shm")
-        .or_else(|_| tempfile::tempdir())
-        .unwrap()
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

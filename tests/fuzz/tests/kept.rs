@@ -36,18 +36,11 @@ fn files(dir: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 
 fn inputs(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    files(
-        &repository().join("tests/fuzz/corpus").join(target.name),
-        "",
-        &mut found,
-    );
+    files(&repository().join("tests/fuzz/corpus").join(target.name), "", &mut found);
     for (dir, ending) in target.also {
         files(&repository().join(dir), ending, &mut found);
     }
-    found
-        .into_iter()
-        .map(|path| (path.clone(), fs::read(path).unwrap()))
-        .collect()
+    found.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
 /// Runs one input; where it breaks something, says which it was, so that it can be kept.
@@ -68,14 +61,8 @@ fn hold(name: &str) {
     for (path, input) in &inputs {
         run(&target, input, &path.display().to_string());
     }
-    let seeds: Vec<_> = inputs
-        .iter()
-        .map(|(_, input)| input)
-        .filter(|input| input.len() <= LONGEST)
-        .collect();
-    let more: Option<u32> = std::env::var("DEVGATE_FUZZ_RUNS")
-        .ok()
-        .map(|times| times.parse().unwrap());
+    let seeds: Vec<_> = inputs.iter().map(|(_, input)| input).filter(|input| input.len() <= LONGEST).collect();
+    let more: Option<u32> = std::env::var("DEVGATE_FUZZ_RUNS").ok().map(|times| times.parse().unwrap());
     let mut rng = more.map_or_else(|| Rng::with_seed(7), |_| Rng::new());
     let seed = rng.get_seed();
     for n in 0..target.runs.saturating_mul(more.unwrap_or(1)) {

@@ -29,9 +29,8 @@ pub(super) fn assemble(text: &str) -> anyhow::Result<Vec<u8>> {
 
 /// 64 bits where the register is named so.
 fn mov(register: &str, value: &str, code: &mut Vec<u8>) -> anyhow::Result<()> {
-    const REGISTERS: [&str; 16] = [
-        "ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "8", "9", "10", "11", "12", "13", "14", "15",
-    ];
+    const REGISTERS: [&str; 16] =
+        ["ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "8", "9", "10", "11", "12", "13", "14", "15"];
     let (wide, name) = match (register.strip_prefix('r'), register.strip_prefix('e')) {
         (Some(name), _) if name.ends_with('d') => (false, name.trim_end_matches('d')),
         (Some(name), _) => (true, name),
@@ -62,9 +61,7 @@ mod tests {
     #[test]
     fn instructions_are_what_a_processor_reads() {
         let code = assemble("mov eax 9, mov esi 0x100000, mov r10d 34, mov r8 -1\nsyscall, ud2, hex eb fe").unwrap();
-        let mut expected = vec![
-            0xb8, 9, 0, 0, 0, 0xbe, 0, 0, 0x10, 0, 0x41, 0xba, 34, 0, 0, 0, 0x49, 0xb8,
-        ];
+        let mut expected = vec![0xb8, 9, 0, 0, 0, 0xbe, 0, 0, 0x10, 0, 0x41, 0xba, 34, 0, 0, 0, 0x49, 0xb8];
         expected.extend([0xff; 8]);
         expected.extend([0x0f, 0x05, 0x0f, 0x0b, 0xeb, 0xfe]);
         assert_eq!(code, expected);

@@ -38,8 +38,7 @@ impl Attacker {
     /// # Errors
     /// What is wrong with its text.
     pub fn component(&self, part: usize) -> anyhow::Result<Vec<u8>> {
-        self.built(part)
-            .with_context(|| format!("tests/attackers/{}/{}.wat", self.class, self.name))
+        self.built(part).with_context(|| format!("tests/attackers/{}/{}.wat", self.class, self.name))
     }
 
     /// The machine code that stands where its own would be, if it has some.
@@ -55,12 +54,7 @@ impl Attacker {
     fn built(&self, part: usize) -> anyhow::Result<Vec<u8>> {
         let text = self.parts.get(part).context("its text has no such part")?;
         let own = forms(&repeated(text)?)?;
-        let of = |head: &str| {
-            own.iter()
-                .filter(|form| form.head() == head)
-                .cloned()
-                .collect::<Vec<_>>()
-        };
+        let of = |head: &str| own.iter().filter(|form| form.head() == head).cloned().collect::<Vec<_>>();
         let mut bytes = if let [raw] = &of("raw")[..] {
             strings(raw)?.concat()
         } else if let [component] = &of("component")[..] {
@@ -86,11 +80,7 @@ impl Attacker {
     /// As a vendor's tools encode a core module.
     fn encoded(&self, own: &[Form]) -> anyhow::Result<Vec<u8>> {
         let apart = ["native", "inner", "section", "cut"];
-        let own: Vec<Form> = own
-            .iter()
-            .filter(|form| !apart.contains(&form.head()))
-            .cloned()
-            .collect();
+        let own: Vec<Form> = own.iter().filter(|form| !apart.contains(&form.head())).cloned().collect();
         let calls = |form: &Form| CALLS.iter().find(|(call, ..)| *call == form.head());
         let (mut fields, mut exports) = (Vec::new(), String::new());
         for form in &own {
@@ -124,11 +114,7 @@ impl Attacker {
         let free = texts.end();
         let pages = (free + ROOM).div_ceil(1 << 16).to_string();
         let text = super::expand::words(&text, &[("pages", &pages), ("free", &free.to_string())]);
-        let data = if text.contains("(memory $memory (export \"memory\") 0") {
-            String::new()
-        } else {
-            texts.data()
-        };
+        let data = if text.contains("(memory $memory (export \"memory\") 0") { String::new() } else { texts.data() };
         let module = wat::parse_str(format!("(module ${} {text} {data} {exports})", "attacker"))?;
         encode(module, &interfaces, &text)
     }
@@ -177,9 +163,7 @@ fn repeat_last(texts: &mut [Vec<u8>], times: &str) -> anyhow::Result<()> {
 
 /// A custom section: its name, and what is in it.
 fn section(strings: &[Vec<u8>]) -> Vec<u8> {
-    let (name, contents) = strings
-        .split_first()
-        .map_or((&[][..], &[][..]), |(name, rest)| (name.as_slice(), rest));
+    let (name, contents) = strings.split_first().map_or((&[][..], &[][..]), |(name, rest)| (name.as_slice(), rest));
     let inner = [leb(name.len()), name.to_vec(), contents.concat()].concat();
     [vec![0], leb(inner.len()), inner].concat()
 }

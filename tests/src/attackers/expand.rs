@@ -6,9 +6,7 @@ use std::fmt::Write as _;
 
 /// Puts the value for each `@word`.
 pub(super) fn words(text: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(text.to_owned(), |text, (word, value)| {
-        text.replace(&format!("@{word}"), value)
-    })
+    values.iter().fold(text.to_owned(), |text, (word, value)| text.replace(&format!("@{word}"), value))
 }
 
 /// Writes `@for(i 0 100){ … @i … }` out, the outer one first.
@@ -62,11 +60,7 @@ pub(super) struct Texts {
 impl Texts {
     /// From this address on.
     pub(super) fn at(base: usize) -> Self {
-        Self {
-            base,
-            bytes: Vec::new(),
-            known: BTreeMap::new(),
-        }
+        Self { base, bytes: Vec::new(), known: BTreeMap::new() }
     }
 
     fn put(&mut self, text: Vec<u8>) -> usize {
@@ -178,9 +172,6 @@ mod tests {
         let one = "(i32.const 64) (i32.const 6)";
         let other = "(i32.const 72) (i32.const 3)";
         assert_eq!(text, format!("{one} {other} {other}"));
-        assert_eq!(
-            texts.data(),
-            r#"(data (i32.const 64) "\61\0a\c3\a9\ff\22\00\00\62\62\62\00\00\00\00\00")"#
-        );
+        assert_eq!(texts.data(), r#"(data (i32.const 64) "\61\0a\c3\a9\ff\22\00\00\62\62\62\00\00\00\00\00")"#);
     }
 }

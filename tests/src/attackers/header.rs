@@ -96,9 +96,7 @@ impl Header {
         let mut all = Vec::new();
         for line in lines {
             let line = line.trim_start_matches(';').trim();
-            let (word, value) = line
-                .split_once(':')
-                .with_context(|| format!("\"{line}\" has no colon"))?;
+            let (word, value) = line.split_once(':').with_context(|| format!("\"{line}\" has no colon"))?;
             all.push((word.trim(), value.trim()));
         }
         let known = ["tries", "stopped by", "policy", "asks", "reads", "wins", "off"];
@@ -120,10 +118,7 @@ impl Header {
             policy: several("policy"),
             asks: asks.map(|ask| Ask::read(&ask)).collect::<anyhow::Result<_>>()?,
             reads: several("reads"),
-            wins: several("wins")
-                .iter()
-                .map(|win| Win::read(win))
-                .collect::<anyhow::Result<_>>()?,
+            wins: several("wins").iter().map(|win| Win::read(win)).collect::<anyhow::Result<_>>()?,
             off: Off::read(several("off"))?,
         };
         anyhow::ensure!(!header.reads.is_empty(), "no line begins with \"reads: \"");
@@ -146,16 +141,12 @@ impl Ask {
         let (verb, of) = ask.split_once(' ').unwrap_or((ask, ""));
         Ok(match (verb, of) {
             ("Allocate", "") => Self::Allocate { ids: vec![], times },
-            ("Allocate", of) => Self::Allocate {
-                ids: words(of.strip_prefix("of ").context("Allocate of IDS")?),
-                times,
-            },
+            ("Allocate", of) => {
+                Self::Allocate { ids: words(of.strip_prefix("of ").context("Allocate of IDS")?), times }
+            }
             ("prefer", of) => {
                 let (size, ids) = of.split_once(" of ").context("prefer N of IDS")?;
-                Self::Prefer {
-                    size: size.parse()?,
-                    ids: words(ids),
-                }
+                Self::Prefer { size: size.parse()?, ids: words(ids) }
             }
             ("change", "") => Self::Change,
             _ => bail!("asks \"{text}\": nothing, Allocate of IDS, N times; prefer N of IDS; change"),

@@ -32,30 +32,16 @@ pub(super) fn folder() -> PathBuf {
 impl Attacker {
     fn read(class: &str, file: &Path, number: usize) -> anyhow::Result<Self> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let attacker = Self {
-            class: class.to_owned(),
-            name,
-            number,
-            header: Header::default(),
-            parts: Vec::new(),
-        };
+        let attacker = Self { class: class.to_owned(), name, number, header: Header::default(), parts: Vec::new() };
         let text = attacker.words(&fs::read_to_string(file)?);
-        Ok(Self {
-            header: Header::read(&text)?,
-            parts: text.split(CHANGE).map(str::to_owned).collect(),
-            ..attacker
-        })
+        Ok(Self { header: Header::read(&text)?, parts: text.split(CHANGE).map(str::to_owned).collect(), ..attacker })
     }
 
     /// Puts what is its own for `@name` and its like.
     pub(super) fn words(&self, text: &str) -> String {
         let device = format!("bench1-{}", self.number);
-        let values = [
-            ("name", self.name.as_str()),
-            ("resource", &self.resource()),
-            ("device", &device),
-            ("good", "bench0-0"),
-        ];
+        let values =
+            [("name", self.name.as_str()), ("resource", &self.resource()), ("device", &device), ("good", "bench0-0")];
         expand::words(text, &values)
     }
 
@@ -116,9 +102,6 @@ pub fn of_class(class: &str) -> anyhow::Result<Vec<Attacker>> {
 /// # Errors
 /// As [`of_class`].
 pub fn all() -> anyhow::Result<Vec<Attacker>> {
-    let classes: Vec<_> = CLASSES
-        .iter()
-        .map(|class| of_class(class))
-        .collect::<anyhow::Result<_>>()?;
+    let classes: Vec<_> = CLASSES.iter().map(|class| of_class(class)).collect::<anyhow::Result<_>>()?;
     Ok(classes.into_iter().flatten().collect())
 }

@@ -72,10 +72,7 @@ async fn main() -> anyhow::Result<()> {
     let (plan, what) = match &args.plan {
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-            (
-                Plan::of_text(&text).with_context(|| file.display().to_string())?,
-                file.display().to_string(),
-            )
+            (Plan::of_text(&text).with_context(|| file.display().to_string())?, file.display().to_string())
         }
         None => {
             let seed = args.seed.unwrap_or_else(new_seed);
@@ -119,8 +116,6 @@ async fn main() -> anyhow::Result<()> {
 
 /// Another one each time, short enough to be typed.
 fn new_seed() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::from(since.subsec_nanos()) ^ (since.as_secs() & 0xffff_ffff)
 }

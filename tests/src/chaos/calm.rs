@@ -64,13 +64,7 @@ pub(super) async fn calm(world: &mut World, baseline: &mut Option<Baseline>) -> 
     broken.extend(probe(world).await);
     broken.extend(world.pods.check(&world.kubelet, &world.machine).await);
     broken.extend(until(SETTLED, || files(world)).await);
-    broken.extend(
-        world
-            .log
-            .faults()
-            .into_iter()
-            .map(|line| format!("the host's log: {line}")),
-    );
+    broken.extend(world.log.faults().into_iter().map(|line| format!("the host's log: {line}")));
     let mut seen = Seen::default();
     if let Some(host) = &world.host {
         let baseline = match baseline {
@@ -98,10 +92,7 @@ pub(super) async fn end(world: &mut World, baseline: &Baseline) -> anyhow::Resul
     };
     let many = || match threads(host.pid) {
         Ok(now) if now <= baseline.threads + MORE_THREADS => Vec::new(),
-        Ok(now) => vec![format!(
-            "the host has {now} threads, at first it had {}",
-            baseline.threads
-        )],
+        Ok(now) => vec![format!("the host has {now} threads, at first it had {}", baseline.threads)],
         Err(error) => vec![error.to_string()],
     };
     broken.extend(until(SETTLED, many).await);
@@ -119,9 +110,7 @@ pub(super) async fn end(world: &mut World, baseline: &Baseline) -> anyhow::Resul
     broken.extend(until(SETTLED, left).await);
     let away = || {
         let given = resources().filter(|(_, name)| world.kubelet.allocatable(name) != Some(0));
-        given
-            .map(|(_, name)| format!("{name} is still allocatable after the end"))
-            .collect()
+        given.map(|(_, name)| format!("{name} is still allocatable after the end")).collect()
     };
     broken.extend(until(SETTLED, away).await);
     Ok(broken)
@@ -168,10 +157,7 @@ fn served(world: &World) -> Vec<String> {
         let healthy = listed.values().filter(|(healthy, _)| *healthy).count();
         let (capacity, allocatable) = (world.kubelet.capacity(&name), world.kubelet.allocatable(&name));
         if (capacity, allocatable) != (Some(listed.len()), Some(healthy)) {
-            wrong.push(format!(
-                "{name}: advertised are {capacity:?} and {allocatable:?}, listed {}",
-                listed.len()
-            ));
+            wrong.push(format!("{name}: advertised are {capacity:?} and {allocatable:?}, listed {}", listed.len()));
         }
     }
     wrong
@@ -232,10 +218,7 @@ impl Baseline {
     async fn of(host: &Program) -> anyhow::Result<Self> {
         // What only the start needs has gone by then.
         tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok(Self {
-            descriptors: descriptors(host.pid)?,
-            threads: threads(host.pid)?,
-        })
+        Ok(Self { descriptors: descriptors(host.pid)?, threads: threads(host.pid)? })
     }
 
     fn differs(&self, host: &Program) -> Vec<String> {

@@ -64,10 +64,7 @@ pub async fn run(plan: Plan, mut options: Options) -> Result<Report, Broken> {
     let mut world = started.map_err(|error| Broken(format!("not begun: {error:#}")))?;
     let mut run = Run {
         baseline: None,
-        report: Report {
-            blind: world.can_be_blind,
-            ..Report::default()
-        },
+        report: Report { blind: world.can_be_blind, ..Report::default() },
         first: Seen::default(),
         begun: Instant::now(),
     };
@@ -100,9 +97,7 @@ pub async fn run(plan: Plan, mut options: Options) -> Result<Report, Broken> {
     }
     run.calm(&mut world, &mut options, usize::MAX).await?;
     let baseline = run.baseline.unwrap_or_default();
-    let ended = calm::end(&mut world, &baseline)
-        .await
-        .unwrap_or_else(|error| vec![format!("{error:#}")]);
+    let ended = calm::end(&mut world, &baseline).await.unwrap_or_else(|error| vec![format!("{error:#}")]);
     if !ended.is_empty() {
         return Err(told(&world, usize::MAX, "the end", &ended));
     }
@@ -197,12 +192,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (age, first, last) = self.oldest;
         writeln!(f, "steps taken              {}", self.steps)?;
-        writeln!(
-            f,
-            "calms, slowest           {}, {:.1} s",
-            self.calms,
-            self.slowest.as_secs_f64()
-        )?;
+        writeln!(f, "calms, slowest           {}, {:.1} s", self.calms, self.slowest.as_secs_f64())?;
         writeln!(f, "kubelets, hosts started  {}, {}", self.kubelets, self.hosts)?;
         writeln!(f, "pods admitted, rejected  {}, {}", self.admitted, self.rejected)?;
         writeln!(f, "log                      {} KiB", self.log / 1024)?;
@@ -212,10 +202,7 @@ impl fmt::Display for Report {
             age.as_secs_f64()
         )?;
         if !self.blind {
-            write!(
-                f,
-                "\nno user namespace can be made here: inotify was never denied to the host"
-            )?;
+            write!(f, "\nno user namespace can be made here: inotify was never denied to the host")?;
         }
         Ok(())
     }

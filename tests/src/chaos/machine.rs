@@ -58,11 +58,7 @@ impl Machine {
     pub(super) fn change(&mut self, act: &Act) -> bool {
         match act {
             Act::Gone(kind, device) => {
-                let count = usize::try_from(*kind)
-                    .ok()
-                    .and_then(|kind| KINDS.get(kind))
-                    .copied()
-                    .unwrap_or(0);
+                let count = usize::try_from(*kind).ok().and_then(|kind| KINDS.get(kind)).copied().unwrap_or(0);
                 *device < count && !self.gone.contains_key(&(*kind, *device)) && {
                     self.gone.insert((*kind, *device), Instant::now());
                     true
@@ -89,16 +85,10 @@ impl Machine {
 
     /// Names of the devices that are there, and what they are.
     pub(super) fn devices(&self, kind: u32) -> BTreeMap<String, Hardware> {
-        let count = usize::try_from(kind)
-            .ok()
-            .and_then(|kind| KINDS.get(kind))
-            .copied()
-            .unwrap_or(0);
+        let count = usize::try_from(kind).ok().and_then(|kind| KINDS.get(kind)).copied().unwrap_or(0);
         let places = (0..count).map(|place| (self.number(kind, place), (kind, place)));
         let there = places.filter(|(number, _)| !self.gone.contains_key(&(kind, *number)));
-        there
-            .map(|(number, hardware)| (format!("chaos{kind}-{number}"), hardware))
-            .collect()
+        there.map(|(number, hardware)| (format!("chaos{kind}-{number}"), hardware)).collect()
     }
 
     /// What a node's path leads to now.
@@ -156,19 +146,10 @@ mod tests {
         assert!(machine.change(&Act::Gone(1, 3)) && !machine.change(&Act::Gone(1, 3)));
         assert!(!machine.change(&Act::Gone(1, 4)));
         assert_eq!(machine.devices(1).len(), 3);
-        assert_eq!(
-            (machine.at("/dev/chaos1-3"), machine.just_at("/dev/chaos1-3")),
-            (None, Some((1, 3)))
-        );
+        assert_eq!((machine.at("/dev/chaos1-3"), machine.just_at("/dev/chaos1-3")), (None, Some((1, 3))));
         machine.change(&Act::Reboot(true));
-        assert_eq!(
-            (machine.at("/dev/chaos1-0"), machine.at("/dev/chaos1-2")),
-            (Some((1, 1)), Some((1, 2)))
-        );
-        assert_eq!(
-            (machine.devices(1).len(), machine.at("/dev/chaos2-0")),
-            (4, Some((2, 0)))
-        );
+        assert_eq!((machine.at("/dev/chaos1-0"), machine.at("/dev/chaos1-2")), (Some((1, 1)), Some((1, 2))));
+        assert_eq!((machine.devices(1).len(), machine.at("/dev/chaos2-0")), (4, Some((2, 0))));
         assert_eq!(machine.at("/dev/null"), None);
         let node = devgate_fake_node::RecordedNode::parse("node", &machine.recording()).unwrap();
         assert!(node.is_recorded());

@@ -36,16 +36,8 @@ impl Plan {
     /// The steps of a seed.
     #[must_use]
     pub fn of_seed(seed: u64, mix: Mix) -> Self {
-        let generator = Generator {
-            rng: Rng::with_seed(seed),
-            mix,
-            troubles: 0,
-            renumbered: false,
-        };
-        Self {
-            source: Some(generator),
-            steps: VecDeque::new(),
-        }
+        let generator = Generator { rng: Rng::with_seed(seed), mix, troubles: 0, renumbered: false };
+        Self { source: Some(generator), steps: VecDeque::new() }
     }
 
     /// The steps of a text: one for each line, as they are printed; lines that begin with `#` are left out, and so is
@@ -60,10 +52,7 @@ impl Plan {
             let step = line.split_once('|').map_or(line, |(_, step)| step);
             step.parse().with_context(|| format!("line {number}"))
         };
-        Ok(Self {
-            source: None,
-            steps: lines.map(step).collect::<anyhow::Result<_>>()?,
-        })
+        Ok(Self { source: None, steps: lines.map(step).collect::<anyhow::Result<_>>()? })
     }
 }
 
@@ -94,26 +83,18 @@ impl Generator {
         }
         for _ in 0..self.rng.usize(4..=most) {
             let group = self.group();
-            if group
-                .iter()
-                .any(|act| matches!(act, Act::Kill(_) | Act::Terminate | Act::Reboot(_) | Act::Blind(_)))
-            {
+            if group.iter().any(|act| matches!(act, Act::Kill(_) | Act::Terminate | Act::Reboot(_) | Act::Blind(_))) {
                 // A new host has all its patience.
                 self.troubles = 0;
             }
             let troubles = group.iter().filter(|act| makes_it_wait(act)).count();
-            self.troubles = self
-                .troubles
-                .saturating_add(u32::try_from(troubles).unwrap_or(u32::MAX));
+            self.troubles = self.troubles.saturating_add(u32::try_from(troubles).unwrap_or(u32::MAX));
             if self.troubles <= bearable || troubles == 0 {
                 acts.extend(group);
             }
         }
         let mut steps: Vec<Step> = acts.into_iter().map(|act| self.after_a_while(act)).collect();
-        steps.push(Step {
-            pause: Duration::ZERO,
-            act: Act::Calm,
-        });
+        steps.push(Step { pause: Duration::ZERO, act: Act::Calm });
         steps
     }
 
@@ -127,10 +108,7 @@ impl Generator {
             8 => 300,
             _ => 900,
         };
-        Step {
-            pause: Duration::from_millis(self.rng.u64(0..=most)),
-            act,
-        }
+        Step { pause: Duration::from_millis(self.rng.u64(0..=most)), act }
     }
 
     /// Steps that belong together.
@@ -228,10 +206,7 @@ mod tests {
 
     fn text(seed: u64, mix: Mix) -> String {
         let steps = Plan::of_seed(seed, mix).take(400);
-        steps
-            .enumerate()
-            .map(|(n, step)| format!("{n:>5} | {step}\n"))
-            .collect()
+        steps.enumerate().map(|(n, step)| format!("{n:>5} | {step}\n")).collect()
     }
 
     #[test]
@@ -248,10 +223,8 @@ mod tests {
     #[test]
     fn every_kind_of_step_comes_up() {
         let steps: Vec<Step> = Plan::of_seed(1, Mix::Long).take(5_000).collect();
-        let words: std::collections::BTreeSet<String> = steps
-            .iter()
-            .filter_map(|step| step.act.to_string().split(' ').next().map(str::to_owned))
-            .collect();
+        let words: std::collections::BTreeSet<String> =
+            steps.iter().filter_map(|step| step.act.to_string().split(' ').next().map(str::to_owned)).collect();
         assert_eq!(words.len(), 30, "{words:?}");
     }
 

@@ -57,11 +57,7 @@ impl Pods {
             }
         }
         let wanted: usize = pod.containers.iter().flat_map(|c| c.resources.values()).sum();
-        let replicas = pod
-            .containers
-            .iter()
-            .flat_map(|c| c.resources.get(&resource(SHARED)))
-            .sum::<usize>();
+        let replicas = pod.containers.iter().flat_map(|c| c.resources.get(&resource(SHARED))).sum::<usize>();
         // Several replicas of one device are one node.
         if has.len() > wanted || has.len() < wanted - replicas + usize::from(replicas > 0) {
             broken.push(format!("{name}: asked for {wanted} devices, got {:?}", has.keys()));
@@ -107,9 +103,7 @@ impl Pods {
 
     /// A container starts again: it has what it had.
     pub(super) async fn again(&self, kubelet: &StandIn, machine: &Machine, place: usize) -> Vec<String> {
-        let running = place
-            .checked_rem(self.running.len())
-            .and_then(|place| self.running.get(place));
+        let running = place.checked_rem(self.running.len()).and_then(|place| self.running.get(place));
         match running {
             Some(running) => running.check(kubelet, machine).await,
             None => Vec::new(),

@@ -35,12 +35,7 @@ impl Log {
 
     /// The newest lines.
     pub(super) fn last(&self) -> Vec<String> {
-        self.last
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Lines that no host should ever write: panics, bugs that it noticed itself, and what is no log at all. Forgotten then.
@@ -52,10 +47,7 @@ impl Log {
         self.bytes.fetch_add(line.len() as u64 + 1, Ordering::Relaxed);
         let json = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
         if json.is_null() || line.contains("panicked") || line.contains("host fault") {
-            self.faults
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(line.to_owned());
+            self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.len() == KEPT {
@@ -82,11 +74,7 @@ fn status_socket(dir: &Path) -> PathBuf {
 
 /// Whether a process can be made here that inotify has no room for.
 pub(super) async fn can_be_blind() -> bool {
-    let tried = blindly()
-        .arg("true")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let tried = blindly().arg("true").stdin(Stdio::null()).stderr(Stdio::null()).status();
     tried.await.is_ok_and(|status| status.success())
 }
 
@@ -134,12 +122,7 @@ impl Program {
                 log.take(&line);
             }
         });
-        Ok(Self {
-            pid: child.id().context("the host has ended at once")?,
-            child,
-            blind,
-            since: Instant::now(),
-        })
+        Ok(Self { pid: child.id().context("the host has ended at once")?, child, blind, since: Instant::now() })
     }
 
     /// Sends a signal.

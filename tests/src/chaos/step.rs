@@ -115,10 +115,7 @@ impl fmt::Display for Act {
             Self::Resocket => f.write_str("kubelet-resocket"),
             Self::Forget => f.write_str("kubelet-forget"),
             Self::Answer(word) => {
-                let text = WORDS
-                    .iter()
-                    .find(|(known, _)| known == word)
-                    .map_or("", |(_, text)| text);
+                let text = WORDS.iter().find(|(known, _)| known == word).map_or("", |(_, text)| text);
                 write!(f, "kubelet-answer {text}")
             }
             Self::Slow(pace) => write!(f, "kubelet-slow {pace}"),
@@ -159,12 +156,7 @@ impl FromStr for Act {
         let mut words = text.split_whitespace();
         let name = words.next().context("a step needs a word")?;
         let words: Vec<&str> = words.collect();
-        let word = |n: usize| {
-            words
-                .get(n)
-                .copied()
-                .with_context(|| format!("`{text}` ends too early"))
-        };
+        let word = |n: usize| words.get(n).copied().with_context(|| format!("`{text}` ends too early"));
         let number = |n: usize| -> anyhow::Result<u64> { Ok(word(n)?.parse()?) };
         let small = |n: usize| -> anyhow::Result<u32> { Ok(word(n)?.parse()?) };
         let place = |n: usize| -> anyhow::Result<usize> { Ok(word(n)?.parse()?) };
@@ -193,9 +185,7 @@ impl FromStr for Act {
             "rebuild" => Self::Rebuild,
             "admit" => {
                 let pairs = words.iter().map(|pair| {
-                    let (kind, count) = pair
-                        .split_once(':')
-                        .with_context(|| format!("`{text}`: not KIND:COUNT"))?;
+                    let (kind, count) = pair.split_once(':').with_context(|| format!("`{text}`: not KIND:COUNT"))?;
                     anyhow::Ok((kind.parse()?, count.parse()?))
                 });
                 Self::Admit(pairs.collect::<anyhow::Result<_>>()?)
@@ -231,16 +221,8 @@ impl FromStr for Step {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let (pause, act) = text
-            .trim()
-            .split_once(' ')
-            .with_context(|| format!("`{text}`: not MILLISECONDS STEP"))?;
-        let pause = pause
-            .parse()
-            .with_context(|| format!("`{text}`: not MILLISECONDS STEP"))?;
-        Ok(Self {
-            pause: Duration::from_millis(pause),
-            act: act.parse()?,
-        })
+        let (pause, act) = text.trim().split_once(' ').with_context(|| format!("`{text}`: not MILLISECONDS STEP"))?;
+        let pause = pause.parse().with_context(|| format!("`{text}`: not MILLISECONDS STEP"))?;
+        Ok(Self { pause: Duration::from_millis(pause), act: act.parse()? })
     }
 }

@@ -49,14 +49,8 @@ pub(super) fn flood(dir: &Path) -> std::io::Result<()> {
 pub(super) fn wrong_times(dir: &Path) {
     for (n, entry) in std::fs::read_dir(dir).into_iter().flatten().flatten().enumerate() {
         let seconds = if n % 2 == 0 { 1 } else { 4_102_444_800 };
-        let time = Timespec {
-            tv_sec: seconds,
-            tv_nsec: 0,
-        };
-        let times = Timestamps {
-            last_access: time,
-            last_modification: time,
-        };
+        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+        let times = Timestamps { last_access: time, last_modification: time };
         let _ = rustix::fs::utimensat(CWD, entry.path(), &times, AtFlags::SYMLINK_NOFOLLOW);
     }
 }

@@ -44,10 +44,7 @@ impl World {
         std::fs::copy(&component, dir.path().join("generic.wasm")).context("generic.wasm")?;
         let machine = Machine::default();
         machine.write(&dir.path().join("node.umockdev"))?;
-        let config = StandInConfig {
-            version,
-            ..StandInConfig::new(dir.path().join("plugins"))
-        };
+        let config = StandInConfig { version, ..StandInConfig::new(dir.path().join("plugins")) };
         let mut world = Self {
             kubelet: StandIn::new(config).await?,
             kubelet_runs: true,
@@ -256,11 +253,7 @@ impl World {
     pub(super) async fn harvest(&mut self, all: bool) -> Vec<String> {
         let mut broken = Vec::new();
         loop {
-            let next = if all {
-                self.admissions.join_next().await
-            } else {
-                self.admissions.try_join_next()
-            };
+            let next = if all { self.admissions.join_next().await } else { self.admissions.try_join_next() };
             match next {
                 None => return broken,
                 Some(Err(error)) => broken.push(format!("the stand-in failed: {error}")),

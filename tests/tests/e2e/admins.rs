@@ -71,10 +71,7 @@ fn run(dir: &Path, line: &str) -> anyhow::Result<(Option<i32>, Vec<String>)> {
     let mut command = Command::new(program);
     let output = command.args(words).current_dir(dir).stdin(Stdio::null()).output()?;
     let said = [output.stdout, output.stderr].concat();
-    let lines = String::from_utf8(said)?
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
+    let lines = String::from_utf8(said)?.lines().map(|line| line.trim_end().to_owned()).collect();
     Ok((output.status.code(), lines))
 }
 
@@ -101,10 +98,7 @@ fn check(dir: &Path, page: &str, node: &str, policy: &str) -> anyhow::Result<()>
     let units: Vec<_> = lines.iter().filter(|line| line.starts_with("  units ")).collect();
     assert!(!units.is_empty(), "{page}: {node}: {all}");
     for line in units {
-        assert!(
-            !line.contains(" 0 healthy") && !line.contains("unknown"),
-            "{page}: {node}: {all}"
-        );
+        assert!(!line.contains(" 0 healthy") && !line.contains("unknown"), "{page}: {node}: {all}");
     }
     Ok(())
 }

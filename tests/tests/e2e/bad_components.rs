@@ -33,24 +33,15 @@ async fn each_wrong_component_is_named_and_costs_only_itself() -> anyhow::Result
     ];
     let mut said = String::new();
     for (what, bytes, more) in bad {
-        let host = Setup::new(&policy(&entry("bad.wasm", more)))
-            .on(&recording(&[KIND]))
-            .with("bad.wasm", bytes);
+        let host = Setup::new(&policy(&entry("bad.wasm", more))).on(&recording(&[KIND])).with("bad.wasm", bytes);
         let host = host.start().await?;
-        let line = host
-            .logged(|line| line.plugin == "bad" && line.level == "ERROR")
-            .await?;
+        let line = host.logged(|line| line.plugin == "bad" && line.level == "ERROR").await?;
         said += &format!("{what} ({}):\n{}\n\n", line.family, line.message);
         host.allocatable("devgate.dev/bench0", 1).await?;
         assert_eq!(host.kubelet.capacity("devgate.dev/bad"), None, "{what}");
     }
-    let missing = Setup::new(&policy(&entry("missing.wasm", "")))
-        .on(&recording(&[KIND]))
-        .start()
-        .await?;
-    let line = missing
-        .logged(|line| line.plugin == "bad" && line.level == "ERROR")
-        .await?;
+    let missing = Setup::new(&policy(&entry("missing.wasm", ""))).on(&recording(&[KIND])).start().await?;
+    let line = missing.logged(|line| line.plugin == "bad" && line.level == "ERROR").await?;
     said += &format!("missing ({}):\n{}\n", line.family, line.message);
     insta::with_settings!({filters => vec![(r"/\S*/(\w+\.wasm)", "[dir]/$1"), ("found [0-9a-f]{64}", "found [digest]"), (r"sha256 is [0-9a-f]{64}", "sha256 is [digest]"), (r"at offset 0x[0-9a-f]+", "at offset [n]"), (r"tried again in \d+s", "tried again in [n]s")]}, {
         insta::assert_snapshot!(said);
@@ -65,20 +56,11 @@ fn component_importing(interface: &str) -> Vec<u8> {
 /// What overreach asks for is refused by name, all of it at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_asks_for_too_much_is_refused() -> anyhow::Result<()> {
-    let host = Setup::new(&policy(&entry("overreach.wasm", "")))
-        .on(&recording(&[KIND]))
-        .start()
-        .await?;
-    let line = host
-        .logged(|line| line.plugin == "bad" && line.level == "ERROR")
-        .await?;
+    let host = Setup::new(&policy(&entry("overreach.wasm", ""))).on(&recording(&[KIND])).start().await?;
+    let line = host.logged(|line| line.plugin == "bad" && line.level == "ERROR").await?;
     assert_eq!(line.family, "refused");
     for interface in ["hardware", "kernel-log", "control"] {
-        assert!(
-            line.message.contains(&format!("devgate:plugin/{interface}@0.1.0")),
-            "{}",
-            line.message
-        );
+        assert!(line.message.contains(&format!("devgate:plugin/{interface}@0.1.0")), "{}", line.message);
     }
     host.allocatable("devgate.dev/bench0", 1).await?;
     Ok(())
@@ -88,19 +70,13 @@ async fn a_component_that_asks_for_too_much_is_refused() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_spins_or_traps_costs_only_itself() -> anyhow::Result<()> {
     let mut said = String::new();
-    for (what, bytes) in [
-        ("spins", plugin(SPIN, NOTHING, NOTHING)),
-        ("traps", plugin("unreachable", NOTHING, NOTHING)),
-    ] {
+    for (what, bytes) in [("spins", plugin(SPIN, NOTHING, NOTHING)), ("traps", plugin("unreachable", NOTHING, NOTHING))]
+    {
         // Its processor time is over first, however busy the machine is.
         let entry = entry("bad.wasm", "") + "    limits: {deadline: 30s}\n";
-        let host = Setup::new(&policy(&entry))
-            .on(&recording(&[KIND]))
-            .with("bad.wasm", bytes);
+        let host = Setup::new(&policy(&entry)).on(&recording(&[KIND])).with("bad.wasm", bytes);
         let host = host.start().await?;
-        let line = host
-            .logged(|line| line.plugin == "bad" && line.level == "ERROR")
-            .await?;
+        let line = host.logged(|line| line.plugin == "bad" && line.level == "ERROR").await?;
         said += &format!("{what} ({}): {}\n", line.family, line.message);
         host.allocatable("devgate.dev/bench0", 1).await?;
         host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
@@ -116,13 +92,9 @@ async fn a_component_that_spins_or_traps_costs_only_itself() -> anyhow::Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_offers_nothing_is_well() -> anyhow::Result<()> {
     let bytes = plugin(NOTHING, NOTHING, NOTHING);
-    let host = Setup::new(&policy(&entry("bad.wasm", "")))
-        .on(&recording(&[KIND]))
-        .with("bad.wasm", bytes)
-        .start()
-        .await?;
-    host.logged(|line| line.plugin == "bad" && line.message.contains("loaded"))
-        .await?;
+    let host =
+        Setup::new(&policy(&entry("bad.wasm", ""))).on(&recording(&[KIND])).with("bad.wasm", bytes).start().await?;
+    host.logged(|line| line.plugin == "bad" && line.message.contains("loaded")).await?;
     host.allocatable("devgate.dev/bench0", 1).await?;
     assert!(host.lines().iter().all(|line| line.level != "ERROR"));
     Ok(())

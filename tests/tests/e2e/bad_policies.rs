@@ -7,13 +7,7 @@ fn run(policy: &[u8]) -> anyhow::Result<Output> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("policy.yaml");
     std::fs::write(&file, policy)?;
-    Ok(Command::new(devgate()?)
-        .arg("run")
-        .arg("--policy")
-        .arg(&file)
-        .arg("--kubelet-dir")
-        .arg(dir.path())
-        .output()?)
+    Ok(Command::new(devgate()?).arg("run").arg("--policy").arg(&file).arg("--kubelet-dir").arg(dir.path()).output()?)
 }
 
 const GOOD: &str = "\
@@ -31,20 +25,11 @@ plugins:
 fn each_mistake_gets_one_clear_message() -> anyhow::Result<()> {
     let bad = [
         ("a typo", GOOD.replace("hardware", "hardwear")),
-        (
-            "a wrong type",
-            GOOD.replace("resources: [devgate.dev/fuse]", "resources: 7"),
-        ),
-        (
-            "a plugin twice",
-            format!("{GOOD}{}", GOOD.split("plugins:\n").nth(1).unwrap()),
-        ),
+        ("a wrong type", GOOD.replace("resources: [devgate.dev/fuse]", "resources: 7")),
+        ("a plugin twice", format!("{GOOD}{}", GOOD.split("plugins:\n").nth(1).unwrap())),
         ("an illegal resource", GOOD.replace("devgate.dev/fuse", "fuse")),
         ("another version", GOOD.replace("v1alpha1", "v2")),
-        (
-            "a signature without a key",
-            GOOD.replace("{file: generic.wasm}", "{file: generic.wasm, signature: x}"),
-        ),
+        ("a signature without a key", GOOD.replace("{file: generic.wasm}", "{file: generic.wasm, signature: x}")),
         ("not YAML", "plugins: [".into()),
         ("nothing", String::new()),
     ];
@@ -68,12 +53,7 @@ fn each_mistake_gets_one_clear_message() -> anyhow::Result<()> {
 fn a_policy_that_is_not_there_and_an_empty_directory_are_told_apart() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let run = |path: &std::path::Path| {
-        Command::new(devgate()?)
-            .arg("run")
-            .arg("--policy")
-            .arg(path)
-            .output()
-            .map_err(anyhow::Error::from)
+        Command::new(devgate()?).arg("run").arg("--policy").arg(path).output().map_err(anyhow::Error::from)
     };
     let missing = run(&dir.path().join("nope.yaml"))?;
     let empty = run(dir.path())?;
@@ -88,11 +68,7 @@ fn a_directory_of_files_is_one_policy() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     std::fs::write(dir.path().join("a.yaml"), GOOD)?;
     std::fs::write(dir.path().join("b.yaml"), GOOD)?;
-    let output = Command::new(devgate()?)
-        .arg("run")
-        .arg("--policy")
-        .arg(dir.path())
-        .output()?;
+    let output = Command::new(devgate()?).arg("run").arg("--policy").arg(dir.path()).output()?;
     assert_eq!(output.status.code(), Some(3), "the same plugin in both");
     let text = String::from_utf8(output.stderr)?;
     assert!(text.contains("b.yaml:4:3") && text.contains("fuse"), "{text}");

@@ -42,12 +42,7 @@ impl Cdi {
     }
 
     fn by_name(&self) -> Vec<String> {
-        vec![
-            "--edits".into(),
-            "cdi".into(),
-            "--cdi-dir".into(),
-            self.dir().display().to_string(),
-        ]
+        vec!["--edits".into(), "cdi".into(), "--cdi-dir".into(), self.dir().display().to_string()]
     }
 
     /// All files, by the names of their devices.
@@ -55,9 +50,7 @@ impl Cdi {
         let entries = fs::read_dir(self.dir()).into_iter().flatten().flatten();
         let named = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            let device = name
-                .strip_prefix("devgate-devgate.dev_bench0=")?
-                .strip_suffix(".json")?;
+            let device = name.strip_prefix("devgate-devgate.dev_bench0=")?.strip_suffix(".json")?;
             let text = fs::read_to_string(entry.path()).unwrap_or_default();
             Some((format!("devgate.devgate.dev/bench0={device}"), text))
         });
@@ -86,10 +79,7 @@ fn setup(cdi: &Cdi) -> Setup {
 }
 
 async fn run(host: &Host, pod: &str, devices: usize) -> anyhow::Result<RunOptions> {
-    host.kubelet
-        .admit(&Pod::new(pod, &[(BENCH, devices)]))
-        .await
-        .map_err(|why| anyhow::anyhow!(why.message))?;
+    host.kubelet.admit(&Pod::new(pod, &[(BENCH, devices)])).await.map_err(|why| anyhow::anyhow!(why.message))?;
     started(host, pod).await
 }
 
@@ -103,10 +93,7 @@ async fn started(host: &Host, pod: &str) -> anyhow::Result<RunOptions> {
 
 fn name_of(options: &RunOptions) -> String {
     let names: Vec<_> = options.cdi_devices.iter().cloned().collect();
-    assert!(
-        names.len() == 1 && options.devices.is_empty() && options.mounts.is_empty(),
-        "{options:?}"
-    );
+    assert!(names.len() == 1 && options.devices.is_empty() && options.mounts.is_empty(), "{options:?}");
     names.concat()
 }
 
@@ -127,8 +114,7 @@ async fn c40_a_pod_has_a_name_and_its_file_for_as_long_as_it_lives() -> anyhow::
     // Until the host has seen the pod.
     tokio::time::sleep(Duration::from_secs(2)).await;
     host.kubelet.remove("one");
-    cdi.until(|files| files.len() == 1 && files.contains_key(&name_of(&two)))
-        .await?;
+    cdi.until(|files| files.len() == 1 && files.contains_key(&name_of(&two))).await?;
     let next = run(&host, "next", 1).await?;
     assert_ne!(name_of(&next), name_of(&one), "it is another tenant");
     Ok(())
@@ -141,26 +127,16 @@ async fn cdi12_a_container_that_starts_again_gets_todays_node_and_its_id_stays_h
     host.allocatable(BENCH, 3).await?;
     let pod = run(&host, "all", 3).await?;
     let before = &cdi.files()[&name_of(&pod)];
-    assert!(
-        before.contains("/dev/bench0-1\"") && before.contains("\"minor\": 1"),
-        "{before}"
-    );
+    assert!(before.contains("/dev/bench0-1\"") && before.contains("\"minor\": 1"), "{before}");
     // The kernel gives it another number; later it is behind another node.
     let renumbered = recording(&KINDS).replace("MINOR=1\nA: dev=240:1\\n", "MINOR=17\nA: dev=240:17\\n");
     host.replay(&renumbered)?;
-    let took = cdi
-        .until(|files| files.values().any(|text| text.contains("\"minor\": 17")))
-        .await?;
+    let took = cdi.until(|files| files.values().any(|text| text.contains("\"minor\": 17"))).await?;
     println!("another number is in the file after {took:?}");
     let moved = renumbered.replace("bench0-1", "bench0-9");
     host.replay(&moved)?;
-    cdi.until(|files| files.values().any(|text| text.contains("/dev/bench0-9\"")))
-        .await?;
-    assert_eq!(
-        name_of(&started(&host, "all").await?),
-        name_of(&pod),
-        "the kubelet has what it had"
-    );
+    cdi.until(|files| files.values().any(|text| text.contains("/dev/bench0-9\""))).await?;
+    assert_eq!(name_of(&started(&host, "all").await?), name_of(&pod), "the kubelet has what it had");
     // The same over a reboot, in which it has moved once more.
     host.end(Signal::KILL).await?;
     fs::remove_dir_all(cdi.dir())?;
@@ -168,10 +144,7 @@ async fn cdi12_a_container_that_starts_again_gets_todays_node_and_its_id_stays_h
     host.spawn()?;
     cdi.until(|files| files.contains_key(&name_of(&pod))).await?;
     let text = &cdi.files()[&name_of(&pod)];
-    assert!(
-        text.contains("/dev/bench0-5\"") && !text.contains("/dev/bench0-9\""),
-        "{text}"
-    );
+    assert!(text.contains("/dev/bench0-5\"") && !text.contains("/dev/bench0-9\""), "{text}");
     host.allocatable(BENCH, 3).await?;
     Ok(())
 }
@@ -245,9 +218,7 @@ async fn edits_are_switched_while_pods_run() -> anyhow::Result<()> {
     let cdi = Cdi::new()?;
     let devices = Devices::new(&KINDS)?;
     let dir = cdi.dir().display().to_string();
-    let setup = devices
-        .setup()
-        .args(&["--cdi-dir", &dir, "--pod-resources-every", "200"]);
+    let setup = devices.setup().args(&["--cdi-dir", &dir, "--pod-resources-every", "200"]);
     let mut host = setup.start().await?;
     host.allocatable(BENCH, 3).await?;
     let path = run(&host, "path", 1).await?;
@@ -292,11 +263,7 @@ async fn cdi06_what_cannot_be_written_fails_the_pod_and_leaves_nothing() -> anyh
         refused.message.contains("CDI: file ") && refused.message.contains("look at its directory (--cdi-dir)"),
         "{refused:?}"
     );
-    assert!(
-        !host.recorded()?.contains("zram") && !host.recorded()?.contains("0000:"),
-        "{}",
-        host.recorded()?
-    );
+    assert!(!host.recorded()?.contains("zram") && !host.recorded()?.contains("0000:"), "{}", host.recorded()?);
     fs::remove_file(cdi.dir())?;
     run(&host, "two", 3).await?;
     Ok(())

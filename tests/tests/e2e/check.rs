@@ -90,11 +90,7 @@ fn the_mistakes_of_all_files_are_told() -> anyhow::Result<()> {
     let place = Place::new("  a: {resources: 7}\n")?;
     let said = check(&place, &["--policy", "/nonexistent/policy.yaml"])?;
     assert_eq!(said.code, Some(3), "{}", said.out);
-    assert!(
-        said.err.contains("/nonexistent/policy.yaml") && said.err.contains("resources"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("/nonexistent/policy.yaml") && said.err.contains("resources"), "{}", said.err);
     Ok(())
 }
 
@@ -128,18 +124,11 @@ fn a_root_without_a_device_tree_is_no_node() -> anyhow::Result<()> {
     let place = Place::new(GOOD)?;
     let empty = tempfile::tempdir()?;
     let mut args = place.args(&["check"])?;
-    let root = args
-        .iter()
-        .position(|arg| arg == "--node-root")
-        .context("it has a root")?;
+    let root = args.iter().position(|arg| arg == "--node-root").context("it has a root")?;
     args[root + 1] = empty.path().to_owned();
     let said = look(args)?;
     assert_eq!((said.code, said.out.as_str()), (Some(4), ""), "{}", said.err);
-    assert!(
-        said.err.contains("there is no device tree") && said.err.contains("--node-root"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("there is no device tree") && said.err.contains("--node-root"), "{}", said.err);
     Ok(())
 }
 
@@ -151,11 +140,7 @@ fn what_a_skeleton_left_open_is_an_error_where_it_is_no_comment() -> anyhow::Res
     assert_eq!(check(&place, &["--strict"])?.code, Some(0));
     let said = check(&Place::new(&text.replace("card*", "CHANGE-ME"))?, &[])?;
     assert_eq!(said.code, Some(5), "{}", said.out);
-    assert!(
-        said.out.contains("ERROR") && said.out.contains("CHANGE-ME stands where"),
-        "{}",
-        said.out
-    );
+    assert!(said.out.contains("ERROR") && said.out.contains("CHANGE-ME stands where"), "{}", said.out);
     Ok(())
 }
 
@@ -175,11 +160,7 @@ fn a_good_policy_is_good_and_strict_fails_for_warnings() -> anyhow::Result<()> {
     for more in [&[][..], &["--strict"], &["--run", "--strict"]] {
         let said = check(&good, more)?;
         assert_eq!(said.code, Some(0), "{more:?}: {}{}", said.out, said.err);
-        assert!(
-            said.out.ends_with("\n0 errors, 0 warnings, 0 dangers in 1 plugin\n"),
-            "{}",
-            said.out
-        );
+        assert!(said.out.ends_with("\n0 errors, 0 warnings, 0 dangers in 1 plugin\n"), "{}", said.out);
     }
     let warned = Place::new(&format!("{GOOD}    shares-hardware: true\n"))?;
     assert_eq!(check(&warned, &[])?.code, Some(0));
@@ -215,10 +196,7 @@ fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {
     let json: serde_json::Value = serde_json::from_str(&check(&place, &["--output", "json", "--run"])?.out)?;
     let codes = |plugin: usize| {
         let findings = json["plugins"][plugin]["findings"].as_array().expect("findings");
-        let mut codes: Vec<_> = findings
-            .iter()
-            .map(|f| f["code"].as_str().expect("a code").to_owned())
-            .collect();
+        let mut codes: Vec<_> = findings.iter().map(|f| f["code"].as_str().expect("a code").to_owned()).collect();
         codes.dedup();
         codes
     };
@@ -227,10 +205,7 @@ fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {
     insta::assert_snapshot!((1..6).map(|n| codes(n).join(" ")).collect::<Vec<_>>().join("\n"));
     let documents = include_str!("../../../docs/devgatectl.md");
     for code in (1..6).flat_map(codes) {
-        assert!(
-            documents.contains(&format!("`{code}`")),
-            "{code} is not in docs/devgatectl.md"
-        );
+        assert!(documents.contains(&format!("`{code}`")), "{code} is not in docs/devgatectl.md");
     }
     let errors = json["errors"].as_u64().expect("a count");
     assert!(errors >= 5, "{errors}");
@@ -242,10 +217,6 @@ fn a_policy_with_mistakes_is_told_with_all_of_them() -> anyhow::Result<()> {
     let place = Place::new("  a:\n    component: {file: x.wasm}\n    resources: 7\n    hardwear: []\n")?;
     let said = check(&place, &[])?;
     assert_eq!((said.code, said.out.as_str()), (Some(3), ""));
-    assert!(
-        said.err.contains("resources") && said.err.contains("hardwear"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("resources") && said.err.contains("hardwear"), "{}", said.err);
     Ok(())
 }

@@ -76,29 +76,19 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     host.end(Signal::KILL).await?;
     host.kubelet.remove("one");
     // As the kubelet's own record is some minutes after a pod's end.
-    std::fs::write(
-        plugins.join(CHECKPOINT),
-        r#"{"Data": {"PodDeviceEntries": null}, "Checksum": 1}"#,
-    )?;
+    std::fs::write(plugins.join(CHECKPOINT), r#"{"Data": {"PodDeviceEntries": null}, "Checksum": 1}"#)?;
     assert!(ours(&plugins).len() == 1 && socket.exists() && host.dir().join("state").exists());
     std::fs::write(host.dir().join("state/notes.txt"), "the admin's")?;
     let dry = cleanup(&host, &["--state", "--dry-run"])?;
     assert!(dry.status.success());
     let said = String::from_utf8(dry.stdout)?;
-    assert_eq!(
-        said.lines().filter(|line| line.starts_with("would remove ")).count(),
-        8,
-        "{said}"
-    );
+    assert_eq!(said.lines().filter(|line| line.starts_with("would remove ")).count(), 8, "{said}");
     assert!(ours(&plugins).len() == 1 && socket.exists());
 
     let cleaned = cleanup(&host, &["--output", "json"])?;
     let said: serde_json::Value = serde_json::from_slice(&cleaned.stdout)?;
     let found = said["found"].as_array().expect("an array");
-    let whats: Vec<_> = found
-        .iter()
-        .map(|found| format!("{} {}", found["what"], found["fate"]))
-        .collect();
+    let whats: Vec<_> = found.iter().map(|found| format!("{} {}", found["what"], found["fate"])).collect();
     assert_eq!(whats, [r#""socket" "removed""#, r#""status-socket" "removed""#]);
     assert!(cleaned.status.success() && ours(&plugins).is_empty() && !socket.exists());
     assert!(plugins.join("kubelet.sock").exists());
@@ -120,10 +110,7 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
 fn newest(journal: &Path, prefix: &str) -> anyhow::Result<PathBuf> {
     let files = std::fs::read_dir(journal)?.map(|entry| entry.map(|entry| entry.path()));
     let files: Vec<_> = files.collect::<Result<_, _>>()?;
-    let is_one = |file: &&PathBuf| {
-        file.file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
-    };
+    let is_one = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
     files.iter().filter(is_one).max().cloned().context("there is one")
 }
 
@@ -139,20 +126,14 @@ async fn what_pods_have_is_not_forgotten_unless_that_is_said() -> anyhow::Result
         let refused = cleanup(host, more)?;
         let said = String::from_utf8(refused.stderr)?;
         assert_eq!(refused.status.code(), Some(5), "{said}");
-        assert!(
-            said.contains("nothing was removed") && said.contains("--even-if-in-use"),
-            "{said}"
-        );
+        assert!(said.contains("nothing was removed") && said.contains("--even-if-in-use"), "{said}");
         assert!(refused.stdout.is_empty() && kept.exists());
         Ok(said)
     };
 
     for more in [&["--state"][..], &["--state", "--dry-run"]] {
         let said = refused(&host, more)?;
-        assert!(
-            said.contains("device acme0 of example.com/acme is in use by pod default/one"),
-            "{said}"
-        );
+        assert!(said.contains("device acme0 of example.com/acme is in use by pod default/one"), "{said}");
     }
     // A kubelet that is not there now, or that is asked in vain, has its record.
     for more in [&["--state", "--pod-resources-dir", "/not/there"][..], &["--state"]] {
@@ -171,10 +152,7 @@ async fn what_pods_have_is_not_forgotten_unless_that_is_said() -> anyhow::Result
         let handed_out = std::fs::read(&kept)?;
         std::fs::write(&kept, "{")?;
         let said = refused(&host, &["--state"])?;
-        assert!(
-            said.contains("cannot be understood") && said.contains("start devgate once"),
-            "{said}"
-        );
+        assert!(said.contains("cannot be understood") && said.contains("start devgate once"), "{said}");
         std::fs::write(&kept, handed_out)?;
     }
     // One that was killed has left its journal alone.
@@ -198,25 +176,10 @@ async fn a_state_directory_that_is_somebody_elses_is_refused_before_anything_goe
     let other = host.dir().join("app");
     std::fs::create_dir_all(other.join("state"))?;
     std::fs::write(other.join("main.js"), "")?;
-    let refused = cleanup(
-        &host,
-        &[
-            "--state",
-            "--state-dir",
-            other.to_str().expect("plain"),
-            "--output",
-            "json",
-        ],
-    )?;
+    let refused = cleanup(&host, &["--state", "--state-dir", other.to_str().expect("plain"), "--output", "json"])?;
     assert_eq!(refused.status.code(), Some(5));
     let said: serde_json::Value = serde_json::from_slice(&refused.stdout)?;
-    assert!(
-        said["refused"]
-            .as_str()
-            .expect("why")
-            .contains("does not look like devgate's"),
-        "{said}"
-    );
+    assert!(said["refused"].as_str().expect("why").contains("does not look like devgate's"), "{said}");
     assert!(said["found"].as_array().expect("an array").is_empty());
     assert_eq!(ours(&host.dir().join("plugins")).len(), 1);
     Ok(())
@@ -226,9 +189,7 @@ async fn a_state_directory_that_is_somebody_elses_is_refused_before_anything_goe
 /// place for one process.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mount_in_a_read_only_root_is_emptied_and_left() -> anyhow::Result<()> {
-    let may = Command::new("unshare")
-        .args(["--map-root-user", "--mount", "true"])
-        .output()?;
+    let may = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output()?;
     if !may.status.success() {
         anyhow::ensure!(std::env::var_os("CI").is_none(), "unshare: {may:?}");
         println!("skipped: this user may not make a mount of its own");
@@ -249,16 +210,8 @@ async fn a_mount_in_a_read_only_root_is_emptied_and_left() -> anyhow::Result<()>
         .arg(host.dir().join("state"))
         .output()?;
     let said = String::from_utf8(cleaned.stdout)?;
-    assert_eq!(
-        cleaned.status.code(),
-        Some(0),
-        "{said}{}",
-        String::from_utf8_lossy(&cleaned.stderr)
-    );
-    assert!(
-        said.contains("left") && said.contains("Read-only file system"),
-        "{said}"
-    );
+    assert_eq!(cleaned.status.code(), Some(0), "{said}{}", String::from_utf8_lossy(&cleaned.stderr));
+    assert!(said.contains("left") && said.contains("Read-only file system"), "{said}");
     let left = std::fs::read_dir(host.dir().join("state"))?.count();
     assert_eq!(left, 0, "{said}");
     Ok(())

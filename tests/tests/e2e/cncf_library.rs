@@ -57,10 +57,7 @@ async fn cdi01_cdi02_what_is_leased_and_given_to_pods_is_the_same_to_the_library
     let dir = root.path().join("cdi");
     let kinds = [Kind { class: 0, count: 5 }];
     let setup = Setup::new(POLICY).on(&recording(&kinds));
-    let host = setup
-        .args(&["--edits", "cdi", "--cdi-dir", dir.to_str().unwrap()])
-        .start()
-        .await?;
+    let host = setup.args(&["--edits", "cdi", "--cdi-dir", dir.to_str().unwrap()]).start().await?;
     host.allocatable(BENCH, 5).await?;
     let mut names = BTreeSet::new();
     for (pod, devices) in [("one", 1), ("two", 2)] {
@@ -74,15 +71,7 @@ async fn cdi01_cdi02_what_is_leased_and_given_to_pods_is_the_same_to_the_library
     for lease in ["job", "1:x_y.z"] {
         let begun = Instant::now();
         loop {
-            let ask = [
-                "cdi",
-                "lease",
-                BENCH,
-                "--for",
-                lease,
-                "--status-socket",
-                socket.to_str().unwrap(),
-            ];
+            let ask = ["cdi", "lease", BENCH, "--for", lease, "--status-socket", socket.to_str().unwrap()];
             let said = look(ask)?;
             if said.code == Some(0) {
                 names.extend(said.out.lines().map(str::to_owned));
@@ -121,17 +110,8 @@ plugins:
 ",
     )?;
     let components = devgate_tests::components()?;
-    let place = [
-        "--policy",
-        policy.to_str().unwrap(),
-        "--components",
-        components.to_str().unwrap(),
-    ];
-    let said = look(
-        ["cdi", "generate", "--output-dir", out.to_str().unwrap()]
-            .iter()
-            .chain(&place),
-    )?;
+    let place = ["--policy", policy.to_str().unwrap(), "--components", components.to_str().unwrap()];
+    let said = look(["cdi", "generate", "--output-dir", out.to_str().unwrap()].iter().chain(&place))?;
     assert_eq!(said.code, Some(0), "{said:?}");
     agree(&out, &BTreeSet::from(["devgate.devgate.dev/fuse=unit:fuse".to_owned()]))
 }

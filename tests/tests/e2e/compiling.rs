@@ -13,11 +13,7 @@ const GOOD: &str = "devgate.dev/bench0";
 
 /// A component with a function that nobody calls.
 fn with_function(function: &str) -> Vec<u8> {
-    plugin(
-        &format!("{NOTHING}) {function} (func (result i32) (i32.const 0)"),
-        NOTHING,
-        NOTHING,
-    )
+    plugin(&format!("{NOTHING}) {function} (func (result i32) (i32.const 0)"), NOTHING, NOTHING)
 }
 
 /// 43 KB that took more than 6.5 GB: 120 blocks within each other that leave a thousand values each, and jumps to all of them.
@@ -39,12 +35,9 @@ fn large() -> Vec<u8> {
 /// would be memory that ends first.
 fn slow() -> Vec<u8> {
     let (loops, locals) = (4_000, 30);
-    let change: String = (1..=locals)
-        .map(|n| format!("(local.set {n} (i32.add (local.get {n}) (local.get 0)))"))
-        .collect();
-    let again: String = (0..loops)
-        .map(|depth| format!("(br_if {depth} (local.get 0))"))
-        .collect();
+    let change: String =
+        (1..=locals).map(|n| format!("(local.set {n} (i32.add (local.get {n}) (local.get 0)))")).collect();
+    let again: String = (0..loops).map(|depth| format!("(br_if {depth} (local.get 0))")).collect();
     with_function(&format!(
         "(func (param i32) (local {}) {} {change} {again} {})",
         "i32 ".repeat(locals),
@@ -55,10 +48,9 @@ fn slow() -> Vec<u8> {
 
 /// 2 KB that are put together to a hundred million instances: components within each other, each of which makes the next a hundred times.
 fn many() -> Vec<u8> {
-    let inner = (0..4).fold(
-        "(component (core module) (core instance (instantiate 0)))".to_owned(),
-        |inner, _| format!("(component {inner} {})", "(instance (instantiate 0))".repeat(100)),
-    );
+    let inner = (0..4).fold("(component (core module) (core instance (instantiate 0)))".to_owned(), |inner, _| {
+        format!("(component {inner} {})", "(instance (instantiate 0))".repeat(100))
+    });
     // Sections at the end of a component that has one within it, for its exports.
     let more = wat::parse_str(format!("(component {inner} (instance (instantiate 1)))")).expect("sections");
     let mut bytes = plugin(NOTHING, NOTHING, NOTHING);
@@ -84,12 +76,7 @@ fn compilers(host: &Host) -> anyhow::Result<Vec<String>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_compiles_without_end_is_refused_by_the_limit_and_costs_only_itself() -> anyhow::Result<()> {
     let (large, slow) = (large(), slow());
-    assert!(
-        large.len() < 100 << 10 && slow.len() < 100 << 10,
-        "{} {}",
-        large.len(),
-        slow.len()
-    );
+    assert!(large.len() < 100 << 10 && slow.len() < 100 << 10, "{} {}", large.len(), slow.len());
     let begun = Instant::now();
     let host = Setup::new(&policy())
         .on(&recording(&[KIND]))
@@ -99,19 +86,11 @@ async fn a_component_that_compiles_without_end_is_refused_by_the_limit_and_costs
         .start()
         .await?;
     host.allocatable(GOOD, 1).await?;
-    assert!(
-        begun.elapsed() < Duration::from_secs(15),
-        "they hold nobody up: {:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(15), "they hold nobody up: {:?}", begun.elapsed());
     let mut said = String::new();
     for name in ["large", "many", "slow"] {
         let line = host.logged(|line| line.plugin == name && line.level == "ERROR").await?;
-        said += &format!(
-            "{} ({})\n",
-            line.message.lines().next().unwrap_or_default(),
-            line.family
-        );
+        said += &format!("{} ({})\n", line.message.lines().next().unwrap_or_default(), line.family);
     }
     insta::assert_snapshot!(said, @"
     plugin large: component takes too much memory to compile, more than 130MiB (guest)
@@ -120,9 +99,7 @@ async fn a_component_that_compiles_without_end_is_refused_by_the_limit_and_costs
     ");
     assert_eq!(compilers(&host)?, [""; 0], "they have ended");
     let status = fs::read_to_string(format!("/proc/{}/status", host.pid()?))?;
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
     let peak: u64 = peak.unwrap_or_default().parse()?;
     assert!((1..100 << 10).contains(&peak), "{peak} kB");
     host.allocatable(GOOD, 1).await?;
@@ -164,19 +141,13 @@ async fn a_host_that_is_killed_takes_its_compiler_along() -> anyhow::Result<()> 
 /// What was compiled is kept: a second start compiles nothing, also after a kill; what is not as it was written is made anew.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_is_compiled_once_and_not_at_each_start() -> anyhow::Result<()> {
-    let mut host = Setup::new(&generic_policy(&[KIND]))
-        .on(&recording(&[KIND]))
-        .start()
-        .await?;
+    let mut host = Setup::new(&generic_policy(&[KIND])).on(&recording(&[KIND])).start().await?;
     host.allocatable(GOOD, 1).await?;
     let dir = host.dir().join("state/compiled");
     let only = || -> anyhow::Result<_> {
-        let files: Vec<_> = fs::read_dir(&dir)?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<_, _>>()?;
-        let [file] = files.as_slice() else {
-            anyhow::bail!("{files:?}")
-        };
+        let files: Vec<_> =
+            fs::read_dir(&dir)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+        let [file] = files.as_slice() else { anyhow::bail!("{files:?}") };
         let made = fs::metadata(file)?.ino();
         Ok((file.clone(), made))
     };
@@ -192,8 +163,7 @@ async fn a_component_is_compiled_once_and_not_at_each_start() -> anyhow::Result<
     code[middle] ^= 0x40;
     fs::write(&file, code)?;
     host.spawn()?;
-    host.logged(|line| line.message.contains("is not as it was written, and is made anew"))
-        .await?;
+    host.logged(|line| line.message.contains("is not as it was written, and is made anew")).await?;
     host.allocatable(GOOD, 1).await?;
     assert_ne!(only()?.1, made);
 
@@ -201,8 +171,7 @@ async fn a_component_is_compiled_once_and_not_at_each_start() -> anyhow::Result<
     host.end(Signal::TERM).await?;
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o777))?;
     host.spawn()?;
-    host.logged(|line| line.level == "WARN" && line.message.contains("others than its owner can write there"))
-        .await?;
+    host.logged(|line| line.level == "WARN" && line.message.contains("others than its owner can write there")).await?;
     host.allocatable(GOOD, 1).await?;
     Ok(())
 }

@@ -72,13 +72,7 @@ struct Faces {
 impl Faces {
     async fn of(host: &Host, port: u16) -> anyhow::Result<Self> {
         let socket = host.dir().join("status.sock");
-        let status = |more: &[&str]| {
-            look(
-                ["status", "--status-socket", socket.to_str().unwrap()]
-                    .iter()
-                    .chain(more),
-            )
-        };
+        let status = |more: &[&str]| look(["status", "--status-socket", socket.to_str().unwrap()].iter().chain(more));
         let get = |path: &str| {
             let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
             async move { ask_port(port, &request).await }
@@ -102,9 +96,7 @@ impl Faces {
         let page: Value = serde_json::from_str(self.page.split("\r\n\r\n").nth(1).context("a body")?)?;
         let names = |report: &Value| {
             let all = report["conditions"].as_array().into_iter().flatten();
-            let mut names: Vec<_> = all
-                .filter_map(|found| found["condition"].as_str().map(str::to_owned))
-                .collect();
+            let mut names: Vec<_> = all.filter_map(|found| found["condition"].as_str().map(str::to_owned)).collect();
             names.dedup();
             names
         };
@@ -121,10 +113,7 @@ impl Faces {
         ensure!(status(&self.readyz) == most(|line| line.readyz), "{}", self.readyz);
         ensure!(status(&self.healthz) == most(|line| line.healthz), "{}", self.healthz);
         for said in [&self.text, &self.json] {
-            ensure!(
-                said.code == lines.iter().map(|line| line.exit).max(),
-                "{said:?}: {conditions:?}"
-            );
+            ensure!(said.code == lines.iter().map(|line| line.exit).max(), "{said:?}: {conditions:?}");
         }
         let last = self.text.out.lines().last().unwrap_or_default();
         let value = |name: &str| {
@@ -159,12 +148,7 @@ async fn happens(host: &Host, condition: &str, port: u16) -> anyhow::Result<Face
                 Err(error) => return Err(error.context(condition.to_owned())),
             }
         }
-        ensure!(
-            Instant::now() < deadline,
-            "{condition}: {}\n{:?}",
-            faces.text.out,
-            host.lines()
-        );
+        ensure!(Instant::now() < deadline, "{condition}: {}\n{:?}", faces.text.out, host.lines());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -242,10 +226,8 @@ async fn every_line_of_the_table_happens_and_every_condition_has_one() -> anyhow
     let host = bench(&generic_policy(&[KIND])).args(&LISTEN).start().await?;
     host.allocatable(BENCH, 2).await?;
     let faces = Faces::of(&host, port(&host).await?).await?;
-    let series = faces
-        .metrics
-        .lines()
-        .filter_map(|line| line.strip_prefix("devgate_condition{condition=\"")?.split('"').next());
+    let series =
+        faces.metrics.lines().filter_map(|line| line.strip_prefix("devgate_condition{condition=\"")?.split('"').next());
     let mut series: Vec<_> = series.collect();
     series.sort_unstable();
     assert_eq!(series, table.keys().collect::<Vec<_>>());
@@ -263,17 +245,9 @@ async fn a_host_that_is_well_is_so_on_every_face() -> anyhow::Result<()> {
     for probe in [&faces.readyz, &faces.healthz] {
         assert!(probe.starts_with("HTTP/1.1 200 "), "{probe}");
     }
-    let conditions = faces
-        .metrics
-        .lines()
-        .filter(|line| line.starts_with("devgate_condition{"));
+    let conditions = faces.metrics.lines().filter(|line| line.starts_with("devgate_condition{"));
     assert!(conditions.filter(|line| !line.ends_with(" 0")).count() == 0);
-    assert!(
-        faces
-            .text
-            .out
-            .contains("\nall is well: 1 plugin, 2 devices, 1 resource\n")
-    );
+    assert!(faces.text.out.contains("\nall is well: 1 plugin, 2 devices, 1 resource\n"));
     Ok(())
 }
 
@@ -284,8 +258,7 @@ async fn a_second_host_waits() -> anyhow::Result<()> {
     let held = Port::find()?;
     let listen = format!("127.0.0.1:{}", held.number);
     let _first = host.spawn_beside(&["--listen", &listen])?;
-    host.logged(|line| line.message.contains("this one waits until that has ended"))
-        .await?;
+    host.logged(|line| line.message.contains("this one waits until that has ended")).await?;
     // Where both have the same path, the first one answers there; else the one that waits, as soon as it can.
     std::fs::remove_file(host.dir().join("status.sock"))?;
     happens(&host, "waits-for-another", held.number).await?;
@@ -338,11 +311,7 @@ async fn what_is_unhealthy_cannot_be_saved() -> anyhow::Result<()> {
     std::fs::create_dir_all(host.dir().join("state/unhealthy.json/in-the-way"))?;
     std::fs::write(host.dir().join("text.wasm"), one_unit(broken, given))?;
     let faces = happens(&host, "state-unsaved", port(&host).await?).await?;
-    assert!(
-        faces.text.out.contains("unhealthy.json could not be saved: "),
-        "{}",
-        faces.text.out
-    );
+    assert!(faces.text.out.contains("unhealthy.json could not be saved: "), "{}", faces.text.out);
     Ok(())
 }
 
@@ -351,22 +320,10 @@ async fn a_lease_has_no_file() -> anyhow::Result<()> {
     let cdi = dir()?;
     let at = cdi.path().join("cdi");
     let more = ["--cdi-dir", at.to_str().unwrap()];
-    let host = bench(&generic_policy(&[KIND]))
-        .args(&LISTEN)
-        .args(&more)
-        .start()
-        .await?;
+    let host = bench(&generic_policy(&[KIND])).args(&LISTEN).args(&more).start().await?;
     host.allocatable(BENCH, 2).await?;
     let socket = host.dir().join("status.sock");
-    let lease = [
-        "cdi",
-        "lease",
-        BENCH,
-        "--for",
-        "job1",
-        "--status-socket",
-        socket.to_str().unwrap(),
-    ];
+    let lease = ["cdi", "lease", BENCH, "--for", "job1", "--status-socket", socket.to_str().unwrap()];
     ensure!(look(lease)?.code == Some(0));
     std::fs::remove_dir_all(&at)?;
     std::fs::write(&at, "in the way")?;
@@ -390,11 +347,7 @@ async fn nobody_tells_what_pods_have() -> anyhow::Result<()> {
 async fn a_component_is_loaded() -> anyhow::Result<()> {
     // It accepts, and says nothing.
     let registry = TcpListener::bind("127.0.0.1:0")?;
-    let name = format!(
-        "localhost:{}/vendor/generic@sha256:{}",
-        registry.local_addr()?.port(),
-        "ab".repeat(32)
-    );
+    let name = format!("localhost:{}/vendor/generic@sha256:{}", registry.local_addr()?.port(), "ab".repeat(32));
     let oci = changed("{file: generic.wasm}", &format!("{{oci: \"{name}\"}}"));
     starts(bench(&oci), "plugin-loading").await?;
     Ok(())
@@ -403,11 +356,7 @@ async fn a_component_is_loaded() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_fails_or_is_quarantined() -> anyhow::Result<()> {
     starts(text(plugin("unreachable", NOTHING, NOTHING), ""), "plugin-failing").await?;
-    starts(
-        bench(&generic_policy(&[KIND])).with("generic.wasm", "none"),
-        "plugin-quarantined",
-    )
-    .await?;
+    starts(bench(&generic_policy(&[KIND])).with("generic.wasm", "none"), "plugin-quarantined").await?;
     Ok(())
 }
 
@@ -432,10 +381,7 @@ async fn allocations_fail() -> anyhow::Result<()> {
     let host = text(one_unit(healthy, trap), "").args(&LISTEN).start().await?;
     host.allocatable(TEXT, 1).await?;
     for n in 0..3 {
-        host.kubelet
-            .admit(&Pod::new(&format!("pod-{n}"), &[(TEXT, 1)]))
-            .await
-            .unwrap_err();
+        host.kubelet.admit(&Pod::new(&format!("pod-{n}"), &[(TEXT, 1)])).await.unwrap_err();
         happens(&host, "allocations-fail", port(&host).await?).await?;
     }
     happens(&host, "devices-unhealthy", port(&host).await?).await?;
@@ -456,10 +402,7 @@ async fn no_line_of_the_kernels_log_will_come() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn labels_are_not_told() -> anyhow::Result<()> {
     let line = format!("resources: [{BENCH}]\n");
-    let labels = changed(
-        &line,
-        &format!("{line}    labels: {{example.com/bench.count: \"{{count}}\"}}\n"),
-    );
+    let labels = changed(&line, &format!("{line}    labels: {{example.com/bench.count: \"{{count}}\"}}\n"));
     let (dir, config) = (dir()?, |dir: &Path| StandInConfig {
         pod_resources_dir: Some(dir.join("pods")),
         ..StandInConfig::new(dir.join("plugins"))
@@ -497,11 +440,7 @@ async fn a_device_is_withheld_for_what_is_remembered() -> anyhow::Result<()> {
         look(args.into_iter().chain(place).chain(running))
     };
     let said = explain(&socket)?;
-    assert!(
-        said.out.contains("none of its 2 units can be allocated"),
-        "{}",
-        said.out
-    );
+    assert!(said.out.contains("none of its 2 units can be allocated"), "{}", said.out);
     assert_eq!(said.code, Some(5), "{}", said.out);
     assert_eq!(explain(&host.dir().join("nobody.sock"))?.code, Some(0));
     Ok(())
@@ -511,10 +450,7 @@ async fn a_device_is_withheld_for_what_is_remembered() -> anyhow::Result<()> {
 async fn the_kubelet_does_not_take_a_resource() -> anyhow::Result<()> {
     for (answer, condition) in [
         (Answer::Refuse("not today".into()), "resource-not-registered"),
-        (
-            Answer::Refuse("the version is not supported by kubelet".into()),
-            "resource-refused",
-        ),
+        (Answer::Refuse("the version is not supported by kubelet".into()), "resource-refused"),
     ] {
         let dir = dir()?;
         let kubelet = standin(dir.path()).await?;

@@ -22,9 +22,7 @@ fn of_threads(host: &Host) -> anyhow::Result<Vec<String>> {
 }
 
 fn value<'a>(status: &'a str, key: &str) -> &'a str {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
     line.map(str::trim).unwrap_or_default()
 }
 
@@ -38,11 +36,7 @@ async fn each_thread_of_a_host_that_serves_is_filtered_and_has_no_capability() -
         for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
             assert_eq!(u64::from_str_radix(value(&thread, set), 16)? & !syslog, 0, "{thread}");
         }
-        assert_eq!(
-            (value(&thread, "NoNewPrivs"), value(&thread, "Seccomp")),
-            ("1", "2"),
-            "{thread}"
-        );
+        assert_eq!((value(&thread, "NoNewPrivs"), value(&thread, "Seccomp")), ("1", "2"), "{thread}");
     }
     Ok(())
 }
@@ -53,10 +47,7 @@ async fn what_fences_a_host_is_in_its_status_and_its_metrics() -> anyhow::Result
     let report: serde_json::Value = serde_json::from_str(&status(&host, &["--output", "json"])?.out)?;
     let version = report["landlock"]["version"].as_u64().context("a number")?;
     let metrics = get(&host, "/metrics").await?;
-    assert!(
-        metrics.contains(&format!("\ndevgate_landlock_version {version}\n")),
-        "{metrics}"
-    );
+    assert!(metrics.contains(&format!("\ndevgate_landlock_version {version}\n")), "{metrics}");
     let text = status(&host, &[])?.out;
     assert_eq!(text.contains("landlock: NOT in force"), version == 0, "{text}");
     let has_landlock = fs::read_to_string("/sys/kernel/security/lsm").is_ok_and(|lsm| lsm.contains("landlock"));
@@ -83,36 +74,21 @@ fn a_host_without_landlock_says_so_and_ends_where_it_is_required() -> anyhow::Re
     let dirs = dirs.map(|name| [format!("--{name}"), path(name)]).concat();
     let policy = path("policy.yaml");
     let run = |errno: &str, need: &str| {
-        let mut args = vec![
-            "run",
-            "--policy",
-            &policy,
-            "--node-root",
-            "/not-there",
-            "--landlock",
-            need,
-        ];
+        let mut args = vec!["run", "--policy", &policy, "--node-root", "/not-there", "--landlock", need];
         args.extend(dirs.iter().map(String::as_str));
         let output = answered(errno, &args)?;
         anyhow::Ok((output.status.code(), String::from_utf8(output.stderr)?))
     };
-    for (errno, why) in [
-        ("38", "this kernel was built or booted without it"),
-        ("1", "forbidden by this container's or unit's filter"),
-    ] {
+    for (errno, why) in
+        [("38", "this kernel was built or booted without it"), ("1", "forbidden by this container's or unit's filter")]
+    {
         let (code, said) = run(errno, "required")?;
         assert_eq!(code, Some(4), "{said}");
-        assert!(
-            said.contains("landlock: is required (--landlock) and not in force") && said.contains(why),
-            "{said}"
-        );
+        assert!(said.contains("landlock: is required (--landlock) and not in force") && said.contains(why), "{said}");
         // It goes on, to what is wrong next.
         let (code, said) = run(errno, "available")?;
         assert!(code == Some(4) && said.contains("/not-there"), "{code:?}: {said}");
-        assert!(
-            said.contains("Landlock is not in force") && said.contains(why),
-            "{said}"
-        );
+        assert!(said.contains("Landlock is not in force") && said.contains(why), "{said}");
     }
     assert!(!PathBuf::from(path("state-dir")).join("host.lock").exists());
     Ok(())

@@ -95,13 +95,7 @@ const FAULTS: [(&str, &str); 64] = [
 
 /// Those that a policy or file makes fail, one by one in [`what_cannot_be_loaded_fails_the_first_group`], and one that needs a
 /// fault of its own kind beside.
-const ELSEWHERE: [&str; 5] = [
-    "loads.file",
-    "loads.digest",
-    "loads.imports",
-    "loads.starts",
-    "errors.kind",
-];
+const ELSEWHERE: [&str; 5] = ["loads.file", "loads.digest", "loads.imports", "loads.starts", "errors.kind"];
 
 struct Place(TempDir);
 
@@ -126,12 +120,7 @@ impl Place {
         let policy = self.write(file, policy)?;
         let (node, components) = (self.0.path().join("node.umockdev"), devgate_tests::components()?);
         let mut args: Vec<&OsStr> = vec!["conform".as_ref(), "--policy".as_ref(), policy.as_ref()];
-        args.extend([
-            "--components".as_ref(),
-            components.as_os_str(),
-            "--node-root".as_ref(),
-            node.as_os_str(),
-        ]);
+        args.extend(["--components".as_ref(), components.as_os_str(), "--node-root".as_ref(), node.as_os_str()]);
         args.extend(more.iter().map(OsStr::new));
         look(args)
     }
@@ -145,13 +134,9 @@ fn root() -> PathBuf {
 fn checks(said: &Said) -> anyhow::Result<Vec<(String, String, Value)>> {
     let json: Value = serde_json::from_str(&said.out).with_context(|| format!("{}{}", said.out, said.err))?;
     let groups = json["plugins"][0]["groups"].as_array().cloned().unwrap_or_default();
-    let checks = groups
-        .iter()
-        .flat_map(|group| group["checks"].as_array().cloned().unwrap_or_default());
+    let checks = groups.iter().flat_map(|group| group["checks"].as_array().cloned().unwrap_or_default());
     let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
-    Ok(checks
-        .map(|check| (text(&check, "id"), text(&check, "result"), check))
-        .collect())
+    Ok(checks.map(|check| (text(&check, "id"), text(&check, "result"), check)).collect())
 }
 
 #[test]
@@ -182,16 +167,10 @@ fn every_check_passes_and_fails_and_is_documented() -> anyhow::Result<()> {
     let seen_failing: BTreeSet<_> = FAULTS.iter().map(|(id, _)| *id).chain(ELSEWHERE).collect();
     assert_eq!(ids, seen_failing);
     let page = std::fs::read_to_string(root().join("dev/devgatectl/src/conform/checks.txt"))?;
-    let documented: BTreeSet<_> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
-        .collect();
+    let documented: BTreeSet<_> = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     assert_eq!(ids, documented);
     for (id, _, check) in &all {
-        let row = page
-            .lines()
-            .find(|line| line.starts_with(&format!("| `{id}`")))
-            .unwrap_or_default();
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{id}`"))).unwrap_or_default();
         assert!(row.contains(check["title"].as_str().unwrap_or("?")), "{id}: {row}");
         assert!(row.contains(check["expected"].as_str().unwrap_or("?")), "{id}: {row}");
     }
@@ -221,10 +200,7 @@ fn every_fault_fails_its_check() -> anyhow::Result<()> {
             scope.spawn(|| {
                 while let Some((id, fault)) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let problem = fails(&place, id, fault).err();
-                    wrong
-                        .lock()
-                        .unwrap()
-                        .extend(problem.map(|why| format!("{fault}: {id}: {why:#}")));
+                    wrong.lock().unwrap().extend(problem.map(|why| format!("{fault}: {id}: {why:#}")));
                 }
             });
         }
@@ -236,11 +212,7 @@ fn every_fault_fails_its_check() -> anyhow::Result<()> {
 
 fn fails(place: &Place, id: &str, fault: &str) -> anyhow::Result<()> {
     let policy = POLICY.replace("fault: none", &format!("fault: {fault}"));
-    let said = place.conform(
-        &format!("{id}-{fault}.yaml"),
-        &policy,
-        &["--only", id, "--output", "json"],
-    )?;
+    let said = place.conform(&format!("{id}-{fault}.yaml"), &policy, &["--only", id, "--output", "json"])?;
     let checks = checks(&said)?;
     let [(_, result, check)] = checks.as_slice() else {
         anyhow::bail!("{} checks: {}", checks.len(), said.err);
@@ -248,10 +220,7 @@ fn fails(place: &Place, id: &str, fault: &str) -> anyhow::Result<()> {
     anyhow::ensure!(result == "failed" && said.code == Some(5), "{result}: {check:#}");
     let failures = check["failures"].as_array().map_or(0, Vec::len);
     anyhow::ensure!(failures > 0 && check["remedy"].is_string(), "{check:#}");
-    anyhow::ensure!(
-        check["again"].as_str().is_some_and(|again| again.ends_with(id)),
-        "{check:#}"
-    );
+    anyhow::ensure!(check["again"].as_str().is_some_and(|again| again.ends_with(id)), "{check:#}");
     Ok(())
 }
 
@@ -264,22 +233,10 @@ fn what_cannot_be_loaded_fails_the_first_group() -> anyhow::Result<()> {
     let dir = place.0.path().display().to_string();
     let pinned = format!("misfit.wasm, sha256: \"{}\"}}", "0".repeat(64));
     for (policy, failed) in [
-        (
-            POLICY.replace("misfit.wasm", "text.wasm"),
-            &["loads.file", "loads.starts"][..],
-        ),
-        (
-            POLICY.replace("misfit.wasm", "nothing.wasm"),
-            &["loads.file", "loads.starts"],
-        ),
-        (
-            POLICY.replace("misfit.wasm}", &pinned),
-            &["loads.digest", "loads.starts"],
-        ),
-        (
-            POLICY.replace("    state: true\n", ""),
-            &["loads.imports", "loads.starts"],
-        ),
+        (POLICY.replace("misfit.wasm", "text.wasm"), &["loads.file", "loads.starts"][..]),
+        (POLICY.replace("misfit.wasm", "nothing.wasm"), &["loads.file", "loads.starts"]),
+        (POLICY.replace("misfit.wasm}", &pinned), &["loads.digest", "loads.starts"]),
+        (POLICY.replace("    state: true\n", ""), &["loads.imports", "loads.starts"]),
     ] {
         let policy = place.write("policy.yaml", &policy)?;
         let node = place.0.path().join("node.umockdev");
@@ -288,17 +245,10 @@ fn what_cannot_be_loaded_fails_the_first_group() -> anyhow::Result<()> {
         let said = look(head.into_iter().chain(args).chain([node.as_os_str()]))?;
         assert_eq!(said.code, Some(5), "{}", said.err);
         let checks = checks(&said)?;
-        let found: Vec<_> = checks
-            .iter()
-            .filter(|(_, result, _)| result == "failed")
-            .map(|(id, ..)| id.as_str())
-            .collect();
+        let found: Vec<_> =
+            checks.iter().filter(|(_, result, _)| result == "failed").map(|(id, ..)| id.as_str()).collect();
         assert_eq!(found, failed);
-        assert!(
-            !checks
-                .iter()
-                .any(|(id, result, _)| result == "passed" && !id.starts_with("loads."))
-        );
+        assert!(!checks.iter().any(|(id, result, _)| result == "passed" && !id.starts_with("loads.")));
     }
     Ok(())
 }
@@ -324,11 +274,7 @@ fn a_pipeline_reads_the_results() -> anyhow::Result<()> {
     let place = Place::new()?;
     let file = place.0.path().join("out.xml");
     let policy = POLICY.replace("fault: none", "fault: breaks-on-none");
-    let said = place.conform(
-        "policy.yaml",
-        &policy,
-        &["--only", "ids", "--junit", &file.display().to_string()],
-    )?;
+    let said = place.conform("policy.yaml", &policy, &["--only", "ids", "--junit", &file.display().to_string()])?;
     assert_eq!(said.code, Some(5), "{}", said.err);
     assert!(said.out.contains("FAILED ids.none"), "{}", said.out);
     let xml = std::fs::read_to_string(file)?;
@@ -344,10 +290,7 @@ fn a_pipeline_reads_the_results() -> anyhow::Result<()> {
 /// each of the nodes.
 #[test]
 fn every_component_with_a_recorded_node_has_full_marks() -> anyhow::Result<()> {
-    let mut pairs = vec![(
-        root().join("deploy/policies/nvidia.yaml"),
-        root().join("tests/nodes/hgx-h100.umockdev"),
-    )];
+    let mut pairs = vec![(root().join("deploy/policies/nvidia.yaml"), root().join("tests/nodes/hgx-h100.umockdev"))];
     for folder in std::fs::read_dir(root().join("guests"))? {
         let folder = folder?.path();
         let (policy, nodes) = (folder.join("policy.yaml"), folder.join("nodes"));
@@ -371,12 +314,7 @@ fn every_component_with_a_recorded_node_has_full_marks() -> anyhow::Result<()> {
             });
         }
     });
-    let wrong: Vec<_> = wrong
-        .into_inner()
-        .unwrap()
-        .iter()
-        .map(|why| format!("{why:#}"))
-        .collect();
+    let wrong: Vec<_> = wrong.into_inner().unwrap().iter().map(|why| format!("{why:#}")).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(pairs.len() > 2);
     Ok(())
@@ -385,12 +323,7 @@ fn every_component_with_a_recorded_node_has_full_marks() -> anyhow::Result<()> {
 fn full_marks(policy: &Path, node: &Path) -> anyhow::Result<()> {
     let components = devgate_tests::components()?;
     let head: [&OsStr; 3] = ["conform".as_ref(), "--policy".as_ref(), policy.as_ref()];
-    let tail: [&OsStr; 4] = [
-        "--components".as_ref(),
-        components.as_ref(),
-        "--node-root".as_ref(),
-        node.as_ref(),
-    ];
+    let tail: [&OsStr; 4] = ["--components".as_ref(), components.as_ref(), "--node-root".as_ref(), node.as_ref()];
     let said = look(head.into_iter().chain(tail))?;
     anyhow::ensure!(said.code == Some(0), "{}{}", said.out, said.err);
     Ok(())

@@ -18,11 +18,7 @@ const TEXT: &str = "test.dev/text";
 
 /// A policy entry for a component in text. Where it does not say how long a call may take: long, as a machine may stand still.
 pub(crate) fn entry(name: &str, resource: &str, more: &str) -> String {
-    let patient = if more.contains("limits:") {
-        ""
-    } else {
-        "    limits: {deadline: 20s}\n"
-    };
+    let patient = if more.contains("limits:") { "" } else { "    limits: {deadline: 20s}\n" };
     format!("  {name}:\n    component: {{file: {name}.wasm}}\n    resources: [{resource}]\n{patient}{more}")
 }
 
@@ -38,9 +34,7 @@ pub(crate) async fn client(host: &Host, resource: &str) -> anyhow::Result<Device
         let socket = socket.clone();
         async move { UnixStream::connect(socket).await.map(TokioIo::new) }
     });
-    let channel = Endpoint::from_static("http://localhost")
-        .connect_with_connector(connector)
-        .await?;
+    let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await?;
     Ok(DevicePluginClient::new(channel))
 }
 
@@ -49,9 +43,7 @@ pub(crate) async fn allocate(
     ids: &[&str],
 ) -> Result<api::ContainerAllocateResponse, Status> {
     let devices_ids = ids.iter().map(|id| (*id).to_owned()).collect();
-    let request = api::AllocateRequest {
-        container_requests: vec![api::ContainerAllocateRequest { devices_ids }],
-    };
+    let request = api::AllocateRequest { container_requests: vec![api::ContainerAllocateRequest { devices_ids }] };
     let response = client.allocate(request).await?.into_inner();
     Ok(response.container_responses.into_iter().next().unwrap_or_default())
 }
@@ -86,19 +78,10 @@ async fn c20_no_two_resources_list_the_same_id() -> anyhow::Result<()> {
     host.allocatable("test.dev/one", 2).await?;
     host.allocatable("test.dev/two", 1).await?;
     let ids = |resource: &str| host.kubelet.devices(resource).into_keys().collect::<Vec<_>>();
-    assert_eq!(
-        (ids("test.dev/one"), ids("test.dev/two")),
-        (vec!["a".into(), "same".into()], vec!["b".into()])
-    );
+    assert_eq!((ids("test.dev/one"), ids("test.dev/two")), (vec!["a".into(), "same".into()], vec!["b".into()]));
     let line = host.logged(|line| line.plugin == "two" && line.level == "WARN").await?;
-    assert!(
-        line.message.contains("id same is already one of plugin one"),
-        "{}",
-        line.message
-    );
-    let error = allocate(&mut client(&host, "test.dev/two").await?, &["same"])
-        .await
-        .unwrap_err();
+    assert!(line.message.contains("id same is already one of plugin one"), "{}", line.message);
+    let error = allocate(&mut client(&host, "test.dev/two").await?, &["same"]).await.unwrap_err();
     assert_eq!(error.code(), Code::FailedPrecondition, "{error}");
     Ok(())
 }
@@ -107,19 +90,12 @@ async fn c20_no_two_resources_list_the_same_id() -> anyhow::Result<()> {
 async fn c21_ids_stay_and_pods_are_admitted_again_after_a_reboot() -> anyhow::Result<()> {
     let kind = Kind { class: 0, count: 3 };
     let resource = kind.resource();
-    let mut host = Setup::new(&generic_policy(&[kind]))
-        .on(&recording(&[kind]))
-        .start()
-        .await?;
+    let mut host = Setup::new(&generic_policy(&[kind])).on(&recording(&[kind])).start().await?;
     host.allocatable(&resource, 3).await?;
     let pod = Pod::new("pod", &[(resource.as_str(), 2)]);
     host.kubelet.admit(&pod).await?;
     let (devices, held) = (host.kubelet.devices(&resource), host.kubelet.allocated(&resource));
-    let started = host
-        .kubelet
-        .start_container("pod", "main")
-        .await
-        .map_err(anyhow::Error::msg)?;
+    let started = host.kubelet.start_container("pod", "main").await.map_err(anyhow::Error::msg)?;
     host.end(Signal::KILL).await?;
     host.kubelet.stop().await;
     // The kernel finds the devices in another order this time.
@@ -149,11 +125,7 @@ async fn c33_what_cannot_be_given_is_named_and_nothing_is_given() -> anyhow::Res
     host.allocatable(TEXT, 1).await?;
     let mut client = client(&host, TEXT).await?;
     let cases = [
-        (
-            "bad",
-            Code::FailedPrecondition,
-            "device bad is unhealthy: too\\u{1b}[31m hot",
-        ),
+        ("bad", Code::FailedPrecondition, "device bad is unhealthy: too\\u{1b}[31m hot"),
         ("never", Code::InvalidArgument, "there is no device never"),
         ("good::0", Code::InvalidArgument, "there is no device good::0"),
         ("\u{7}\n", Code::InvalidArgument, "there is no device \\u{7}\\n"),
@@ -172,10 +144,7 @@ async fn c33_what_cannot_be_given_is_named_and_nothing_is_given() -> anyhow::Res
 #[tokio::test(flavor = "multi_thread")]
 async fn c34_a_failed_allocation_holds_nothing() -> anyhow::Result<()> {
     let component = text_component(&["a", "b"], |memory| memory.failure("b does\nnot come up"));
-    let host = Setup::new(&policy(&[entry("text", TEXT, "")]))
-        .with("text.wasm", component)
-        .start()
-        .await?;
+    let host = Setup::new(&policy(&[entry("text", TEXT, "")])).with("text.wasm", component).start().await?;
     host.allocatable(TEXT, 2).await?;
     let rejection = host.kubelet.admit(&Pod::new("two", &[(TEXT, 2)])).await.unwrap_err();
     assert!(rejection.message.contains("b does\\nnot come up"), "{rejection}");
@@ -201,10 +170,7 @@ async fn c35_an_allocation_that_hangs_or_breaks_ends_in_time_and_alone() -> anyh
         ("lies", "(i32.const 0x7fff0000)", Code::Internal, "allocate"),
     ] {
         let component = text_component(&["a", "b"], |_| many.to_owned());
-        let host = Setup::new(&policy(&[entry("text", TEXT, "")]))
-            .with("text.wasm", component)
-            .start()
-            .await?;
+        let host = Setup::new(&policy(&[entry("text", TEXT, "")])).with("text.wasm", component).start().await?;
         host.allocatable(TEXT, 2).await?;
         let mut client = client(&host, TEXT).await?;
         let (mut both, mut one) = (client.clone(), client.clone());
@@ -228,9 +194,7 @@ async fn c35_a_health_check_that_hangs_keeps_the_resource_away() -> anyhow::Resu
         .with("text.wasm", memory.plugin(&pools, SPIN, &edits))
         .start()
         .await?;
-    let line = host
-        .logged(|line| line.plugin == "text" && line.level == "ERROR")
-        .await?;
+    let line = host.logged(|line| line.plugin == "text" && line.level == "ERROR").await?;
     assert!(line.message.contains("health exceeded its "), "{}", line.message);
     assert_eq!(host.kubelet.capacity(TEXT), None);
     Ok(())
@@ -271,9 +235,7 @@ async fn c36_allocations_of_the_same_hardware_take_turns() -> anyhow::Result<()>
     }
     let said = || {
         let lines = host.lines().into_iter().map(|line| line.message);
-        lines
-            .filter(|line| line.ends_with("begins") || line.ends_with("ends"))
-            .collect::<Vec<_>>()
+        lines.filter(|line| line.ends_with("begins") || line.ends_with("ends")).collect::<Vec<_>>()
     };
     host.logged(|_| said().len() == 16).await?;
     for (n, line) in said().iter().enumerate() {
@@ -286,10 +248,7 @@ async fn c36_allocations_of_the_same_hardware_take_turns() -> anyhow::Result<()>
 async fn c38_a_device_whose_node_is_gone_is_refused_by_name() -> anyhow::Result<()> {
     let kind = Kind { class: 0, count: 2 };
     let resource = kind.resource();
-    let host = Setup::new(&generic_policy(&[kind]))
-        .on(&recording(&[kind]))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&[kind])).on(&recording(&[kind])).start().await?;
     host.allocatable(&resource, 2).await?;
     let mut client = client(&host, &resource).await?;
     let response = allocate(&mut client, &["bench0-1"]).await?;
@@ -309,10 +268,7 @@ async fn c39_two_resources_in_one_container_share_no_key() -> anyhow::Result<()>
     let component = |resource: &str, id: &str, key: &str| {
         let mut memory = Memory::default();
         let pools = memory.pools(&[(resource.to_owned(), units(&[id]))]);
-        let edits = memory.edits(&Edits {
-            env: vec![(key.to_owned(), id.to_owned())],
-            ..Edits::default()
-        });
+        let edits = memory.edits(&Edits { env: vec![(key.to_owned(), id.to_owned())], ..Edits::default() });
         memory.plugin(&pools, HEALTHY, &edits)
     };
     let env = "    containers: {env: {\"{RESOURCE}\": \"{ids}\"}}\n";
@@ -324,22 +280,13 @@ async fn c39_two_resources_in_one_container_share_no_key() -> anyhow::Result<()>
         .await?;
     host.allocatable("test.dev/one", 1).await?;
     host.allocatable("test.dev/two", 1).await?;
-    host.kubelet
-        .admit(&Pod::new("pod", &[("test.dev/one", 1), ("test.dev/two", 1)]))
-        .await?;
+    host.kubelet.admit(&Pod::new("pod", &[("test.dev/one", 1), ("test.dev/two", 1)])).await?;
     // The kubelet goes through the resources in another order each time.
     for _ in 0..8 {
-        let main = host
-            .kubelet
-            .start_container("pod", "main")
-            .await
-            .map_err(anyhow::Error::msg)?;
+        let main = host.kubelet.start_container("pod", "main").await.map_err(anyhow::Error::msg)?;
         assert!(main.conflicts.is_empty());
         let env: Vec<_> = main.envs.into_iter().collect();
-        assert_eq!(
-            env,
-            [("TEST_DEV_ONE".into(), "a".into()), ("TEST_DEV_TWO".into(), "b".into())]
-        );
+        assert_eq!(env, [("TEST_DEV_ONE".into(), "a".into()), ("TEST_DEV_TWO".into(), "b".into())]);
     }
     Ok(())
 }
@@ -348,10 +295,7 @@ async fn c39_two_resources_in_one_container_share_no_key() -> anyhow::Result<()>
 async fn c47_asking_for_a_preference_changes_nothing() -> anyhow::Result<()> {
     let kind = Kind { class: 0, count: 200 };
     let resource = kind.resource();
-    let host = Setup::new(&generic_policy(&[kind]))
-        .on(&recording(&[kind]))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&[kind])).on(&recording(&[kind])).start().await?;
     host.allocatable(&resource, 200).await?;
     let mut client = client(&host, &resource).await?;
     let available: Vec<String> = host.kubelet.devices(&resource).into_keys().collect();
@@ -367,15 +311,10 @@ async fn c47_asking_for_a_preference_changes_nothing() -> anyhow::Result<()> {
         let answer = tokio::time::timeout(Duration::from_secs(30), client.get_preferred_allocation(request)).await??;
         let chosen = answer.into_inner().container_responses.remove(0).device_i_ds;
         let set: BTreeSet<_> = chosen.iter().collect();
-        assert!(
-            chosen.is_empty() || i32::try_from(set.len()) == Ok(size),
-            "{size}: {chosen:?}"
-        );
+        assert!(chosen.is_empty() || i32::try_from(set.len()) == Ok(size), "{size}: {chosen:?}");
         assert!(chosen.iter().all(|id| available.contains(id)), "{chosen:?}");
     }
     assert_eq!(host.kubelet.events().len(), before, "no list was sent");
-    host.kubelet
-        .admit(&Pod::new("all", &[(resource.as_str(), 200)]))
-        .await?;
+    host.kubelet.admit(&Pod::new("all", &[(resource.as_str(), 200)])).await?;
     Ok(())
 }

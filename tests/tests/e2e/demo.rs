@@ -6,20 +6,10 @@ use std::process::Command;
 
 fn demo(node_root: &Path) -> anyhow::Result<String> {
     let output = Command::new(devgatectl()?)
-        .args([
-            Path::new("demo"),
-            Path::new("--components"),
-            &components()?,
-            Path::new("--node-root"),
-            node_root,
-        ])
+        .args([Path::new("demo"), Path::new("--components"), &components()?, Path::new("--node-root"), node_root])
         .output()?;
     let text = String::from_utf8(output.stdout)?;
-    assert!(
-        output.status.success(),
-        "{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     Ok(text)
 }
 
@@ -44,15 +34,9 @@ fn the_story_is_told_of_this_machine() -> anyhow::Result<()> {
     // A node of it is renamed for a moment.
     let _alone = devgate_tests::machine::alone()?;
     let text = demo(Path::new("/"))?;
-    for step in [
-        "1. What",
-        "2. Registered",
-        "3. A pod",
-        "4. A device fails",
-        "5. A component",
-        "6. The kubelet",
-        "All of this",
-    ] {
+    for step in
+        ["1. What", "2. Registered", "3. A pod", "4. A device fails", "5. A component", "6. The kubelet", "All of this"]
+    {
         assert!(text.contains(step), "no \"{step}\" in:\n{text}");
     }
     Ok(())
@@ -62,13 +46,7 @@ fn the_story_is_told_of_this_machine() -> anyhow::Result<()> {
 fn a_demo_that_cannot_be_told_says_so() -> anyhow::Result<()> {
     let empty = tempfile::tempdir()?;
     let output = Command::new(devgatectl()?)
-        .args([
-            Path::new("demo"),
-            Path::new("--components"),
-            empty.path(),
-            Path::new("--node-root"),
-            empty.path(),
-        ])
+        .args([Path::new("demo"), Path::new("--components"), empty.path(), Path::new("--node-root"), empty.path()])
         .output()?;
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr)?;

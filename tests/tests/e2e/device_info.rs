@@ -93,17 +93,12 @@ async fn a_pod_s_function_is_told_until_no_pod_has_it() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let told = dir.path().join("devinfo/dp");
     let mut host = started(&told).await?;
-    let rejected = |line: &devgate_tests::Line| {
-        line.message
-            .contains("id both of example.com/vf: it is made of 2 PCI functions")
-    };
+    let rejected =
+        |line: &devgate_tests::Line| line.message.contains("id both of example.com/vf: it is made of 2 PCI functions");
     // What a file cannot tell of is not offered.
     host.logged(rejected).await?;
     host.kubelet.admit(&Pod::new("net", &[(RESOURCE, 2)])).await?;
-    assert_eq!(
-        names(&told),
-        ["example.com-vf-a-device.json", "example.com-vf-b-device.json"]
-    );
+    assert_eq!(names(&told), ["example.com-vf-a-device.json", "example.com-vf-b-device.json"]);
     let said = |id: &str| std::fs::read_to_string(told.join(format!("example.com-vf-{id}-device.json")));
     insta::assert_snapshot!(said("a")?, @r#"{"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.1","vhost-net":"/dev/vhost-net","rdma-device":"mlx5_2","pf-pci-address":"0000:3b:00.0"}}"#);
     insta::assert_snapshot!(said("b")?, @r#"{"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.2","vhost-net":"/dev/vhost-net","pf-pci-address":"0000:3b:00.0"}}"#);
@@ -128,15 +123,7 @@ async fn an_allocation_that_cannot_be_told_of_fails() -> anyhow::Result<()> {
     let told = dir.path().join("dp");
     std::fs::write(&told, "in the way")?;
     let host = started(&told).await?;
-    let error = host
-        .kubelet
-        .admit(&Pod::new("net", &[(RESOURCE, 1)]))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("device-info: file ") && error.contains("(--device-info-dir)"),
-        "{error}"
-    );
+    let error = host.kubelet.admit(&Pod::new("net", &[(RESOURCE, 1)])).await.unwrap_err().to_string();
+    assert!(error.contains("device-info: file ") && error.contains("(--device-info-dir)"), "{error}");
     Ok(())
 }

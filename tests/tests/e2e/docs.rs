@@ -33,22 +33,12 @@ fn policies_in_readmes_are_policies() -> anyhow::Result<()> {
         }
     }
     for document in &documents {
-        for block in blocks(&file(document)?, "yaml")
-            .iter()
-            .filter(|block| block.contains("plugins:"))
-        {
+        for block in blocks(&file(document)?, "yaml").iter().filter(|block| block.contains("plugins:")) {
             let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\n";
-            let whole = if block.contains("apiVersion:") {
-                block.clone()
-            } else {
-                format!("{head}{block}")
-            };
+            let whole = if block.contains("apiVersion:") { block.clone() } else { format!("{head}{block}") };
             let text = whole.replace(", sha256: …", "");
-            parse(&[PolicyFile {
-                name: document,
-                text: &text,
-            }])
-            .map_err(|errors| anyhow::anyhow!("{errors}\n{text}"))?;
+            parse(&[PolicyFile { name: document, text: &text }])
+                .map_err(|errors| anyhow::anyhow!("{errors}\n{text}"))?;
             parsed += 1;
         }
     }
@@ -69,25 +59,14 @@ fn the_quadlet_in_the_page_of_cdi_is_the_one_that_is_shipped() -> anyhow::Result
 #[test]
 fn the_component_in_the_readme_is_one_that_compiles() -> anyhow::Result<()> {
     let code = |text: &str| {
-        let lines = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with("//"));
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let sdk = file("guests/sdk/src/lib.rs")?;
-    let example: Vec<_> = sdk
-        .lines()
-        .filter_map(|line| line.strip_prefix("//!"))
-        .skip_while(|line| !line.starts_with(" ```"))
-        .collect();
-    let example = example
-        .iter()
-        .skip(1)
-        .take_while(|line| !line.starts_with(" ```"))
-        .copied()
-        .collect::<Vec<_>>()
-        .join("\n");
+    let example: Vec<_> =
+        sdk.lines().filter_map(|line| line.strip_prefix("//!")).skip_while(|line| !line.starts_with(" ```")).collect();
+    let example =
+        example.iter().skip(1).take_while(|line| !line.starts_with(" ```")).copied().collect::<Vec<_>>().join("\n");
     let shown = blocks(&file("README.md")?, "rust");
     assert_eq!(code(&shown[0]), code(&example));
     Ok(())
@@ -132,10 +111,7 @@ fn prose(text: &str) -> String {
 
 /// What GitHub makes of a heading.
 fn anchor(heading: &str) -> String {
-    let kept = heading
-        .trim()
-        .chars()
-        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
@@ -150,11 +126,7 @@ fn links_between_documents_lead_somewhere() -> anyhow::Result<()> {
         for target in targets.filter(|target| !target.contains("://")) {
             let (path, heading) = target.split_once('#').unwrap_or((target, ""));
             let folder = Path::new(&document).parent().unwrap_or(Path::new(""));
-            let to = if path.is_empty() {
-                root.join(&document)
-            } else {
-                root.join(folder).join(path)
-            };
+            let to = if path.is_empty() { root.join(&document) } else { root.join(folder).join(path) };
             let is_there = if heading.is_empty() {
                 to.exists()
             } else {
@@ -179,9 +151,7 @@ fn links_between_documents_lead_somewhere() -> anyhow::Result<()> {
 fn the_readme_has_all_pages() -> anyhow::Result<()> {
     let readme = file("README.md")?;
     let pages = documents()?;
-    let pages = pages
-        .iter()
-        .filter(|page| page.starts_with("docs/") || !page.contains('/') && *page != "README.md");
+    let pages = pages.iter().filter(|page| page.starts_with("docs/") || !page.contains('/') && *page != "README.md");
     let missing: Vec<_> = pages.filter(|page| !readme.contains(&format!("]({page})"))).collect();
     assert_eq!(missing, [""; 0]);
     Ok(())
@@ -194,9 +164,7 @@ fn the_readme_is_read_in_minutes_and_all_pages_in_an_afternoon() -> anyhow::Resu
     let readme = words(&"README.md".to_owned())?;
     assert!(readme <= 900, "README.md has {readme} words");
     let pages = documents()?;
-    let pages = pages
-        .iter()
-        .filter(|page| !page.starts_with("guests/") && !page.starts_with("host/"));
+    let pages = pages.iter().filter(|page| !page.starts_with("guests/") && !page.starts_with("host/"));
     let all: usize = pages.map(words).sum::<anyhow::Result<_>>()?;
     assert!(all <= 30_000, "the pages have {all} words");
     Ok(())

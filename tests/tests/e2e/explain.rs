@@ -101,14 +101,9 @@ const SILENT: &str = r#"
 fn nothing_listed_and_nothing_let_through_are_told_apart() -> anyhow::Result<()> {
     let place = Place::new(SILENT)?;
     let mut told = String::new();
-    for what in [
-        "fake.com/silent",
-        "fake.com/looker",
-        "fake.com/wanted",
-        "fake.com/rejected",
-        "pci/0000:00:01.0",
-        "mem/mem",
-    ] {
+    for what in
+        ["fake.com/silent", "fake.com/looker", "fake.com/wanted", "fake.com/rejected", "pci/0000:00:01.0", "mem/mem"]
+    {
         let said = explain(&place, what, &[])?;
         assert_eq!(said.code, Some(5), "{what}: {}{}", said.out, said.err);
         told += &format!("{}\n", said.out.lines().next().unwrap_or_default());
@@ -125,21 +120,13 @@ fn nothing_listed_and_nothing_let_through_are_told_apart() -> anyhow::Result<()>
 fn the_json_form_says_the_same() -> anyhow::Result<()> {
     let place = Place::new(PLUGINS)?;
     let json = |what: &str| -> anyhow::Result<serde_json::Value> {
-        Ok(serde_json::from_str(
-            &explain(&place, what, &["--output", "json"])?.out,
-        )?)
+        Ok(serde_json::from_str(&explain(&place, what, &["--output", "json"])?.out)?)
     };
     let first = json("0000:00:01.0")?;
     assert_eq!(first["offered"], true);
     let units = first["units"].as_array().expect("units");
     let said: Vec<_> = units.iter().map(|unit| (&unit["plugin"], &unit["says"])).collect();
-    assert_eq!(
-        said,
-        [
-            (&"gpus".into(), &serde_json::Value::Null),
-            (&"again".into(), &"exclusivity".into())
-        ]
-    );
+    assert_eq!(said, [(&"gpus".into(), &serde_json::Value::Null), (&"again".into(), &"exclusivity".into())]);
     let sights = first["devices"][0]["plugins"].as_array().expect("plugins");
     let uses: Vec<_> = sights.iter().map(|sight| sight["use"].as_str()).collect();
     assert_eq!(uses, [Some("offer"), Some("offer"), Some("read"), None]);
@@ -148,10 +135,7 @@ fn the_json_form_says_the_same() -> anyhow::Result<()> {
     let third = json("0000:00:03.0")?;
     assert_eq!(third["devices"][0]["plugins"][0]["selectors"][0]["unmet"], "vendor");
     let memory = json("/dev/mem")?;
-    assert_eq!(
-        (&memory["offered"], &memory["node"]["number"]),
-        (&false.into(), &"c 1:1".into())
-    );
+    assert_eq!((&memory["offered"], &memory["node"]["number"]), (&false.into(), &"c 1:1".into()));
     assert_eq!(memory["rejected"][0]["what"], "resource fake.com/extra");
     Ok(())
 }

@@ -75,11 +75,7 @@ async fn what_is_not_granted_is_refused_and_the_log_says_why() -> anyhow::Result
     let host = Setup::new(POLICY).on(NODE).start().await?;
     host.allocatable("example.com/prey", 1).await?;
     host.kubelet.admit(&Pod::new("a", &[("example.com/prey", 1)])).await?;
-    let main = host
-        .kubelet
-        .start_container("a", "main")
-        .await
-        .map_err(anyhow::Error::msg)?;
+    let main = host.kubelet.start_container("a", "main").await.map_err(anyhow::Error::msg)?;
     let env: Vec<_> = main.envs.iter().filter(|(name, _)| name.starts_with("PREY_")).collect();
     insta::assert_snapshot!(format!("{env:?}"), @r#"[("PREY_LISTED", "a b"), ("PREY_LOOT", "nothing"), ("PREY_VERSION", "570.86")]"#);
     let devices: Vec<_> = main.devices.values().map(|device| device.host_path.as_str()).collect();
@@ -87,12 +83,7 @@ async fn what_is_not_granted_is_refused_and_the_log_says_why() -> anyhow::Result
     let refused = |line: &&devgate_tests::Line| line.family == "refused" && line.plugin == "prowler";
     // The log is read beside all else.
     host.wait(|_| host.lines().iter().filter(refused).count() >= 14).await?;
-    let mut said: Vec<_> = host
-        .lines()
-        .iter()
-        .filter(refused)
-        .map(|line| line.message.clone())
-        .collect();
+    let mut said: Vec<_> = host.lines().iter().filter(refused).map(|line| line.message.clone()).collect();
     let before = said.len();
     said.sort();
     said.dedup();

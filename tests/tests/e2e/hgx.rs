@@ -56,11 +56,7 @@ fn the_gpus_nodes_belong_to_no_device() {
     let node = node();
     for minor in 0..8 {
         let gpu = node.node_at(&format!("/dev/nvidia{minor}")).unwrap();
-        let number = NodeNumber {
-            kind: NodeKind::Character,
-            major: 195,
-            minor,
-        };
+        let number = NodeNumber { kind: NodeKind::Character, major: 195, minor };
         assert_eq!((gpu.number, node.owner_of(number)), (number, None));
     }
 }

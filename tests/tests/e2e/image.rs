@@ -49,14 +49,8 @@ fn name() -> String {
 
 /// Runs a program and gives what it printed.
 fn read(command: &mut Command) -> anyhow::Result<String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("{command:?}"))?;
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("{command:?}"))?;
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
         bail!("{command:?}: {}\n{out}{err}", output.status);
     }
@@ -97,10 +91,7 @@ impl Node {
             std::fs::create_dir(dir.path().join(folder))?;
         }
         std::fs::write(dir.path().join("policy/fuse.yaml"), POLICY)?;
-        std::fs::copy(
-            components()?.join("generic.wasm"),
-            dir.path().join("components/generic.wasm"),
-        )?;
+        std::fs::copy(components()?.join("generic.wasm"), dir.path().join("components/generic.wasm"))?;
         let config = StandInConfig {
             pod_resources_dir: Some(dir.path().join("pods")),
             ..StandInConfig::new(dir.path().join("plugins"))
@@ -220,24 +211,14 @@ async fn the_image_serves_a_kubelet_without_any_privilege() -> anyhow::Result<()
     node.says("1 device, 0 unhealthy, 1 handed out; registered").await?;
 
     // What an admin asks in the container needs no word about where things are there.
-    for command in [
-        &["check"][..],
-        &["check", "--run"],
-        &["explain", FUSE],
-        &["explain", "/dev/fuse"],
-    ] {
+    for command in [&["check"][..], &["check", "--run"], &["explain", FUSE], &["explain", "/dev/fuse"]] {
         let said = node.podman(&[&["exec", NAME, "devgate"], command].concat())?;
         assert!(said.contains("/dev/fuse"), "{command:?}: {said}");
     }
 
     // Another container in its place knows what was handed out by what is on the node alone.
     node.podman(&["stop", "--time=30", NAME])?;
-    assert_eq!(
-        node.inspect(".State.ExitCode")?,
-        "0",
-        "{}",
-        node.podman(&["logs", NAME])?
-    );
+    assert_eq!(node.inspect(".State.ExitCode")?, "0", "{}", node.podman(&["logs", NAME])?);
     assert_eq!(node.kubelet.files(), ["kubelet.sock", "kubelet_internal_checkpoint"]);
     node.allocatable(0).await?;
     let state = std::fs::read_to_string(node.dir.path().join("state/handed-out.json"))?;
@@ -360,14 +341,7 @@ fn the_workshop_s_image_plays_scenarios_and_scores_a_component() -> anyhow::Resu
     };
     let said = ask(&["simulate", "generic/scenarios", "--components", "."])?;
     assert!(said.contains("4 passed, 0 failed"), "{said}");
-    let node = [
-        "--policy",
-        "generic/policy.yaml",
-        "--node-root",
-        "generic/nodes/edge.umockdev",
-        "--components",
-        ".",
-    ];
+    let node = ["--policy", "generic/policy.yaml", "--node-root", "generic/nodes/edge.umockdev", "--components", "."];
     let said = ask(&[&["check"], &node[..]].concat())?;
     assert!(said.contains("0 errors"), "{said}");
     Ok(())

@@ -47,10 +47,7 @@ fn every_built_component_gets_a_policy_that_parses() -> anyhow::Result<()> {
         let said = inspect(&file, "policy")?;
         let name = file.display();
         assert_eq!(said.err, "", "{name}");
-        let policy = parse(&[PolicyFile {
-            name: "skeleton",
-            text: &said.out,
-        }]);
+        let policy = parse(&[PolicyFile { name: "skeleton", text: &said.out }]);
         let policy = policy.map_err(|errors| anyhow::anyhow!("{name}: {errors}\n{}", said.out))?;
         let plugin = policy.plugins.values().next().expect("a plugin");
         let json: serde_json::Value = serde_json::from_str(&inspect(&file, "json")?.out)?;
@@ -60,11 +57,7 @@ fn every_built_component_gets_a_policy_that_parses() -> anyhow::Result<()> {
                 // Of WASI, packages are granted; of the contract, interfaces.
                 let part = usize::from(!interface.starts_with("wasi:"));
                 let interface = interface.split(['/', '@']).nth(part).expect("an interface");
-                assert_eq!(
-                    plugin.grants(interface),
-                    devgate_policy::Grant::Granted,
-                    "{name}: {interface}"
-                );
+                assert_eq!(plugin.grants(interface), devgate_policy::Grant::Granted, "{name}: {interface}");
             }
         }
         assert_eq!(json["runs"], said.code == Some(0), "{name}");
@@ -92,19 +85,11 @@ fn a_language_is_named_where_the_component_names_it() -> anyhow::Result<()> {
             continue;
         }
         let said = inspect(&file, "text")?;
-        let line = said
-            .out
-            .lines()
-            .find_map(|line| line.trim_start().strip_prefix("language "));
+        let line = said.out.lines().find_map(|line| line.trim_start().strip_prefix("language "));
         // Without its version.
         let shown = line.and_then(|line| line.split_whitespace().next());
         assert_eq!(shown, Some(language), "{name}: {}", said.out);
-        assert_eq!(
-            line.map(|line| line.contains(',')),
-            Some(false),
-            "{name}: one language: {}",
-            said.out
-        );
+        assert_eq!(line.map(|line| line.contains(',')), Some(false), "{name}: one language: {}", said.out);
         seen.push(name);
     }
     assert!(seen.contains(&"generic.wasm"), "{seen:?}");
@@ -142,11 +127,7 @@ fn other_files_are_named_for_what_they_are() -> anyhow::Result<()> {
     let missing = inspect(&dir.path().join("nope.wasm"), "text")?;
     assert_eq!((missing.code, missing.out.as_str()), (Some(1), ""));
     let policy = inspect(&dir.path().join("script.sh"), "policy")?;
-    assert_eq!(
-        (policy.code, policy.out.as_str()),
-        (Some(5), ""),
-        "no policy for what is no component"
-    );
+    assert_eq!((policy.code, policy.out.as_str()), (Some(5), ""), "no policy for what is no component");
     Ok(())
 }
 

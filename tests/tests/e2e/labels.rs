@@ -122,18 +122,8 @@ async fn the_node_s_labels_follow_its_devices_a_restart_and_the_policy() -> anyh
     host.end(Signal::KILL).await?;
     let cleaned = Command::new(devgate_tests::devgate()?)
         .arg("cleanup")
-        .args([
-            Path::new("--nfd-dir"),
-            &dir.join("nfd"),
-            Path::new("--kubelet-dir"),
-            &dir.join("plugins"),
-        ])
-        .args([
-            Path::new("--state-dir"),
-            &dir.join("state"),
-            Path::new("--status-socket"),
-            &dir.join("status.sock"),
-        ])
+        .args([Path::new("--nfd-dir"), &dir.join("nfd"), Path::new("--kubelet-dir"), &dir.join("plugins")])
+        .args([Path::new("--state-dir"), &dir.join("state"), Path::new("--status-socket"), &dir.join("status.sock")])
         .output()?;
     let said = String::from_utf8(cleaned.stdout)?;
     assert!(cleaned.status.success() && said.contains("devgate.features"), "{said}");
@@ -172,9 +162,6 @@ async fn check_and_explain_show_what_labels_would_be() -> anyhow::Result<()> {
     label      example.com/acme.kind=acme-example.com-acme
     "#);
     let said = ask(&["explain", "example.com/acme"])?;
-    assert!(
-        said.contains("\nLabels of the node\n  example.com/acme.count=2\n"),
-        "{said}"
-    );
+    assert!(said.contains("\nLabels of the node\n  example.com/acme.count=2\n"), "{said}");
     Ok(())
 }

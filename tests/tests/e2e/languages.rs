@@ -53,10 +53,11 @@ fn node() -> anyhow::Result<String> {
 /// The node on a bad day: one widget fails, one does not tell its status, one not its serial number.
 fn bad_day() -> anyhow::Result<String> {
     let node = node()?;
-    let bad = node
-        .replacen("A: status=ok", "A: status=overheated", 1)
-        .replacen("A: status=ok\\n\n", "", 1)
-        .replacen("A: serial=W-1003\\n\n", "", 1);
+    let bad = node.replacen("A: status=ok", "A: status=overheated", 1).replacen("A: status=ok\\n\n", "", 1).replacen(
+        "A: serial=W-1003\\n\n",
+        "",
+        1,
+    );
     assert_eq!(bad.lines().count(), node.lines().count() - 2);
     Ok(bad)
 }
@@ -82,9 +83,7 @@ fn told(json: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let unit = |unit: &Value| {
         let properties = unit["properties"].as_array().expect("properties").iter();
-        let properties: Vec<_> = properties
-            .map(|p| format!("{}={}", text(&p["name"]), text(&p["value"])))
-            .collect();
+        let properties: Vec<_> = properties.map(|p| format!("{}={}", text(&p["name"]), text(&p["value"]))).collect();
         format!(
             "{} numa {} {} {} unhealthy: {}",
             text(&unit["id"]),
@@ -95,21 +94,9 @@ fn told(json: &Value) -> String {
         )
     };
     let units = json["units"].as_array().expect("units").iter().map(unit);
-    let said = json["said"]
-        .as_array()
-        .expect("said")
-        .iter()
-        .map(|said| format!("said: {}", text(&said["text"])));
-    let why = json["plugins"]
-        .as_array()
-        .expect("plugins")
-        .iter()
-        .filter_map(|plugin| plugin["why"].as_str());
-    units
-        .chain(said)
-        .chain(why.map(str::to_owned))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let said = json["said"].as_array().expect("said").iter().map(|said| format!("said: {}", text(&said["text"])));
+    let why = json["plugins"].as_array().expect("plugins").iter().filter_map(|plugin| plugin["why"].as_str());
+    units.chain(said).chain(why.map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -169,11 +156,7 @@ fn every_language_lists_what_is_there_however_much_there_is() -> anyhow::Result<
     for (good, bare, firmware) in [(1_500, 0, 3_500), (2, 600, 5)] {
         let node = cards(good, bare, firmware);
         let mut policies = vec![("rust".to_owned(), read("policy.yaml")?)];
-        policies.extend(
-            languages()?
-                .into_iter()
-                .map(|language| (language.name, language.policy)),
-        );
+        policies.extend(languages()?.into_iter().map(|language| (language.name, language.policy)));
         for (name, policy) in policies {
             let json = explained(&unhurried(&policy), &node)?;
             let units = json["units"].as_array().expect("units").len();
@@ -213,12 +196,7 @@ fn every_language_plays_the_scenarios() -> anyhow::Result<()> {
             }
         }
         let scenarios = dir.path().join("scenarios");
-        let said = look([
-            Path::new("simulate"),
-            &scenarios,
-            "--components".as_ref(),
-            &components()?,
-        ])?;
+        let said = look([Path::new("simulate"), &scenarios, "--components".as_ref(), &components()?])?;
         assert_eq!(said.code, Some(0), "{}: {}{}", language.name, said.out, said.err);
     }
     Ok(())

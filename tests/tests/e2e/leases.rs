@@ -39,12 +39,7 @@ impl Machine {
         let root = tempfile::tempdir()?;
         let cdi = root.path().join("cdi");
         let setup = setup.args(&["--cdi-dir", cdi.to_str().unwrap()]).args(more);
-        Ok(Self {
-            host: setup.start().await?,
-            cdi,
-            _devices: devices,
-            _cdi: root,
-        })
+        Ok(Self { host: setup.start().await?, cdi, _devices: devices, _cdi: root })
     }
 
     fn cdi(&self, args: &[&str]) -> anyhow::Result<Said> {
@@ -72,12 +67,7 @@ impl Machine {
 
 pub(crate) fn cdi(host: &Host, args: &[&str]) -> anyhow::Result<Said> {
     let socket = host.dir().join("status.sock");
-    look(
-        ["cdi"]
-            .iter()
-            .chain(args)
-            .chain(&["--status-socket", socket.to_str().unwrap()]),
-    )
+    look(["cdi"].iter().chain(args).chain(&["--status-socket", socket.to_str().unwrap()]))
 }
 
 pub(crate) async fn until<T: std::fmt::Debug>(
@@ -103,15 +93,8 @@ async fn cdi20_a_lease_survives_a_kill_and_a_reboot_and_nothing_else_gets_its_de
     assert_eq!(machine.lease(&["--for", "job1", "--count", "2"]).await?, name);
     let socket = machine.host.dir().join("status.sock");
     let status = look(["status", "--status-socket", socket.to_str().unwrap()])?;
-    assert_eq!(
-        status.out.matches("healthy; held by lease job1\n").count(),
-        2,
-        "{status:?}"
-    );
-    assert!(
-        status.code == Some(0) && status.out.contains("; for leases\n"),
-        "{status:?}"
-    );
+    assert_eq!(status.out.matches("healthy; held by lease job1\n").count(), 2, "{status:?}");
+    assert!(status.code == Some(0) && status.out.contains("; for leases\n"), "{status:?}");
     let (before, leases) = (machine.file("job1"), machine.leases()?);
     assert_eq!(before.matches("\"major\"").count(), 2, "{before}");
     let short = machine.cdi(&["lease", BENCH, "--for", "job2", "--count", "2"])?;
@@ -130,10 +113,7 @@ async fn cdi20_a_lease_survives_a_kill_and_a_reboot_and_nothing_else_gets_its_de
     assert_eq!(machine.file("job1"), "");
     machine.lease(&["--for", "job2", "--count", "3"]).await?;
     let again = machine.cdi(&["release", "job1"])?;
-    assert_eq!(
-        (again.code, &*again.out),
-        (Some(0), "lease job1: there is none; nothing to do\n")
-    );
+    assert_eq!((again.code, &*again.out), (Some(0), "lease job1: there is none; nothing to do\n"));
     Ok(())
 }
 
@@ -146,10 +126,7 @@ async fn a_lease_and_pods_have_no_device_together() -> anyhow::Result<()> {
     machine.host.allocatable(BENCH, 2).await?;
     machine.host.kubelet.admit(&Pod::new("b", &[(BENCH, 1)])).await?;
     let none = machine.cdi(&["lease", BENCH, "--for", "job2"])?;
-    assert!(
-        none.code == Some(5) && none.err.contains("0 of 3 can be had"),
-        "{none:?}"
-    );
+    assert!(none.code == Some(5) && none.err.contains("0 of 3 can be had"), "{none:?}");
     assert!(none.err.contains("pods") && none.err.contains("lease job1"), "{none:?}");
     machine.cdi(&["release", "job1"])?;
     machine.host.allocatable(BENCH, 3).await?;
@@ -162,17 +139,10 @@ async fn a_lease_ends_when_its_time_is_over() -> anyhow::Result<()> {
     machine.lease(&["--for", "job1", "--count", "3", "--ttl", "1h"]).await?;
     let renewed = machine.cdi(&["renew", "job1", "--ttl", "2s"])?;
     assert!(renewed.out.starts_with("lease job1: lasts "), "{renewed:?}");
-    until(
-        || machine.leases(),
-        |leases| leases.as_array().is_some_and(Vec::is_empty),
-    )
-    .await?;
+    until(|| machine.leases(), |leases| leases.as_array().is_some_and(Vec::is_empty)).await?;
     until(|| Ok(machine.file("job1")), String::is_empty).await?;
     let over = machine.cdi(&["renew", "job1"])?;
-    assert!(
-        over.code == Some(5) && over.err.contains("there is none of this name"),
-        "{over:?}"
-    );
+    assert!(over.code == Some(5) && over.err.contains("there is none of this name"), "{over:?}");
     machine.lease(&["--for", "job2", "--count", "3"]).await?;
     Ok(())
 }
@@ -184,36 +154,18 @@ async fn what_is_asked_wrongly_or_of_no_host_is_said() -> anyhow::Result<()> {
     for (args, code, why) in [
         (&["lease", BENCH, "--for", "x-"][..], 2, "lease \"x-\": must have"),
         (&["lease", "nothing", "--for", "a"], 2, "vendor's domain"),
-        (
-            &["lease", "devgate.dev/none", "--for", "a"],
-            5,
-            "no plugin offers it; there are devgate.dev/bench0",
-        ),
-        (
-            &["lease", BENCH, "--for", "a", "--id", "nope"],
-            5,
-            "there is no device nope",
-        ),
+        (&["lease", "devgate.dev/none", "--for", "a"], 5, "no plugin offers it; there are devgate.dev/bench0"),
+        (&["lease", BENCH, "--for", "a", "--id", "nope"], 5, "there is no device nope"),
         (&["lease", BENCH, "--for", "a", "--ttl", "0s"], 2, "--ttl"),
-        (
-            &["lease", BENCH, "--for", "job1", "--count", "2"],
-            5,
-            "release it first",
-        ),
+        (&["lease", BENCH, "--for", "job1", "--count", "2"], 5, "release it first"),
         (&["renew", "nope"], 5, "there is none of this name"),
     ] {
         let said = machine.cdi(args)?;
-        assert!(
-            said.code == Some(code) && said.err.contains(why) && said.out.is_empty(),
-            "{said:?}"
-        );
+        assert!(said.code == Some(code) && said.err.contains(why) && said.out.is_empty(), "{said:?}");
     }
     machine.host.end(Signal::TERM).await?;
     let said = machine.cdi(&["leases"])?;
-    assert!(
-        said.code == Some(4) && said.err.contains("no devgate runs here"),
-        "{said:?}"
-    );
+    assert!(said.code == Some(4) && said.err.contains("no devgate runs here"), "{said:?}");
     Ok(())
 }
 
@@ -231,16 +183,10 @@ async fn clean_takes_away_what_is_nobodys_where_no_host_does() -> anyhow::Result
         look(options.into_iter().chain(more.iter().copied()))
     };
     let said = clean(&[])?;
-    assert!(
-        said.code == Some(5) && said.err.contains("a devgate runs with it"),
-        "{said:?}"
-    );
+    assert!(said.code == Some(5) && said.err.contains("a devgate runs with it"), "{said:?}");
     machine.host.end(Signal::TERM).await?;
     let said = clean(&[])?;
-    assert!(
-        said.code == Some(0) && said.out == "2 files of what leases and pods have: left\n",
-        "{said:?}"
-    );
+    assert!(said.code == Some(0) && said.out == "2 files of what leases and pods have: left\n", "{said:?}");
     let listed = look(["state", "list", "--state-dir", &state, "--output", "json"])?.out;
     let listed: serde_json::Value = serde_json::from_str(&listed)?;
     let mut all = listed["allocations"].as_array().into_iter().flatten();
@@ -248,10 +194,7 @@ async fn clean_takes_away_what_is_nobodys_where_no_host_does() -> anyhow::Result
     let said = look(["state", "forget", &job1, "--even-if-in-use", "--state-dir", &state])?;
     assert_eq!(said.code, Some(0), "{said:?}");
     let said = clean(&["--dry-run"])?;
-    assert!(
-        said.out.contains("would remove  cdi") && !machine.file("job1").is_empty(),
-        "{said:?}"
-    );
+    assert!(said.out.contains("would remove  cdi") && !machine.file("job1").is_empty(), "{said:?}");
     let said = clean(&[])?;
     assert!(said.code == Some(0) && said.out.contains("removed  cdi"), "{said:?}");
     assert!(machine.file("job1").is_empty() && !machine.file("job2").is_empty());
@@ -284,11 +227,7 @@ async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_th
     let said = cleanup(&[])?;
     assert!(said.code == Some(0) && said.out.contains("removed  cdi"), "{said:?}");
     assert_eq!(machine.file("job1"), "");
-    assert_eq!(
-        fs::read_dir(&machine.cdi)?.count(),
-        1,
-        "what another has put there stays"
-    );
+    assert_eq!(fs::read_dir(&machine.cdi)?.count(), 1, "what another has put there stays");
     machine.host.spawn()?;
     until(|| Ok(machine.file("job1")), |now| *now == before).await?;
     machine.host.end(Signal::TERM).await?;
@@ -313,17 +252,9 @@ async fn a_policy_that_is_tightened_over_a_reboot_takes_the_file_and_one_that_is
     fs::remove_dir_all(&machine.cdi)?;
     fs::write(&file, policy.replace("access: rw", "access: r"))?;
     machine.host.spawn()?;
-    let said = until(
-        || machine.cdi(&["leases"]),
-        |said| said.out.contains("no container gets it"),
-    )
-    .await?;
+    let said = until(|| machine.cdi(&["leases"]), |said| said.out.contains("no container gets it")).await?;
     assert_eq!(machine.file("job1"), "");
-    assert!(
-        said.out
-            .contains("was given with access rw, and the policy grants r now"),
-        "{said:?}"
-    );
+    assert!(said.out.contains("was given with access rw, and the policy grants r now"), "{said:?}");
     machine.host.end(Signal::TERM).await?;
     fs::write(&file, policy.replace("access: rw", "access: rwm"))?;
     machine.host.spawn()?;
@@ -352,19 +283,13 @@ async fn a_lease_whose_plugin_leaves_the_policy_is_said_and_can_be_released() ->
     let again = machine.cdi(&["lease", BENCH, "--for", "job3"])?;
     assert!(again.err.contains("no plugin offers it"), "{again:?}");
     let released = machine.cdi(&["release", "job1"])?;
-    assert!(
-        released.code == Some(0) && released.out.contains("job1: released"),
-        "{released:?}"
-    );
+    assert!(released.code == Some(0) && released.out.contains("job1: released"), "{released:?}");
 
     machine.host.end(Signal::TERM).await?;
     fs::write(&file, policy)?;
     machine.host.spawn()?;
     until(|| Ok(machine.file("job2")), |now| !now.is_empty()).await?;
-    assert_eq!(
-        (machine.file("job1"), machine.leases()?.as_array().map_or(0, Vec::len)),
-        (String::new(), 1)
-    );
+    assert_eq!((machine.file("job1"), machine.leases()?.as_array().map_or(0, Vec::len)), (String::new(), 1));
     machine.lease(&["--for", "job3", "--count", "2"]).await?;
     Ok(())
 }
@@ -381,19 +306,12 @@ async fn a_replica_is_leased_beside_pods() -> anyhow::Result<()> {
     let host = setup.args(&["--cdi-dir", dir.to_str().unwrap()]).start().await?;
     host.allocatable(BENCH, 3).await?;
     host.kubelet.admit(&Pod::new("a", &[(BENCH, 1)])).await?;
-    let said = until(
-        || cdi(&host, &["lease", BENCH, "--for", "job1"]),
-        |said| said.code == Some(0),
-    )
-    .await?;
+    let said = until(|| cdi(&host, &["lease", BENCH, "--for", "job1"]), |said| said.code == Some(0)).await?;
     assert_eq!(said.out, "devgate.devgate.dev/bench0=job1\n");
     host.allocatable(BENCH, 2).await?;
     host.kubelet.admit(&Pod::new("b", &[(BENCH, 1)])).await?;
     let none = cdi(&host, &["lease", BENCH, "--for", "job2"])?;
-    assert!(
-        none.code == Some(5) && none.err.contains("0 of 3 can be had"),
-        "{none:?}"
-    );
+    assert!(none.code == Some(5) && none.err.contains("0 of 3 can be had"), "{none:?}");
     Ok(())
 }
 
@@ -412,10 +330,7 @@ async fn state_that_was_lost_is_an_admins_to_decide_about() -> anyhow::Result<()
     let said = until(ask, |said| said.err.contains("it is not known")).await?;
     assert_eq!(said.code, Some(5), "{said:?}");
     machine.host.end(Signal::TERM).await?;
-    assert_eq!(
-        look(["state", "accept", "--state-dir", state.to_str().unwrap()])?.code,
-        Some(0)
-    );
+    assert_eq!(look(["state", "accept", "--state-dir", state.to_str().unwrap()])?.code, Some(0));
     machine.host.spawn()?;
     machine.lease(&["--for", "job2", "--count", "3"]).await?;
     Ok(())
@@ -436,44 +351,22 @@ async fn a_host_that_is_killed_at_any_moment_has_leased_all_of_it_or_nothing() -
         machine.cdi(&["release", "timed"])?;
         let socket = machine.host.dir().join("status.sock");
         let mut asking = Command::new(devgate_tests::devgate()?);
-        asking.args([
-            "cdi",
-            "lease",
-            BENCH,
-            "--count",
-            "2",
-            "--for",
-            &format!("job{round}"),
-            "--status-socket",
-        ]);
-        let asked = asking
-            .arg(&socket)
-            .stderr(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()?;
+        asking.args(["cdi", "lease", BENCH, "--count", "2", "--for", &format!("job{round}"), "--status-socket"]);
+        let asked = asking.arg(&socket).stderr(Stdio::null()).stdout(Stdio::null()).spawn()?;
         tokio::time::sleep(takes.mul_f64(f64::from(round) / 12.0)).await;
         machine.host.end(Signal::KILL).await?;
         asked.wait_with_output()?;
         machine.host.spawn()?;
-        let leases = until(
-            || machine.leases().or(Ok(serde_json::Value::Null)),
-            serde_json::Value::is_array,
-        )
-        .await?;
+        let leases = until(|| machine.leases().or(Ok(serde_json::Value::Null)), serde_json::Value::is_array).await?;
         let leases = leases.as_array().map(Vec::as_slice).unwrap_or_default();
         anyhow::ensure!(leases.len() <= 1, "{leases:?}");
         let files = || -> anyhow::Result<usize> {
             let entries = fs::read_dir(&machine.cdi).into_iter().flatten().flatten();
-            Ok(entries
-                .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
-                .count())
+            Ok(entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "json")).count())
         };
         until(files, |count| *count == leases.len()).await?;
         for lease in leases {
-            let (name, ids) = (
-                lease["name"].as_str().unwrap_or_default(),
-                lease["ids"].as_array().map(Vec::len),
-            );
+            let (name, ids) = (lease["name"].as_str().unwrap_or_default(), lease["ids"].as_array().map(Vec::len));
             anyhow::ensure!((name, ids) == (&*format!("job{round}"), Some(2)), "{lease}");
             machine.lease(&["--for", name, "--count", "2"]).await?;
             anyhow::ensure!(machine.cdi(&["release", name])?.out.contains("released"), "{lease}");
@@ -492,10 +385,7 @@ struct Mounted(PathBuf);
 
 impl Mounted {
     fn new(at: &Path) -> anyhow::Result<Option<Self>> {
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"])
-            .arg(at)
-            .output();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"]).arg(at).output();
         if mounted.is_ok_and(|said| said.status.success()) {
             return Ok(Some(Self(at.to_owned())));
         }
@@ -532,18 +422,11 @@ async fn on_a_full_disk_nothing_is_leased_and_what_is_leased_can_be_released() -
         }
     }
     let refused = machine.cdi(&["lease", BENCH, "--for", "job2"])?;
-    assert!(
-        matches!(refused.code, Some(1 | 5)) && refused.out.is_empty(),
-        "{refused:?}"
-    );
+    assert!(matches!(refused.code, Some(1 | 5)) && refused.out.is_empty(), "{refused:?}");
     assert_eq!(machine.file("job2"), "");
     assert_eq!(machine.leases()?.as_array().map(Vec::len), Some(1));
     let released = machine.cdi(&["release", "job1"])?;
-    assert_eq!(
-        (released.code, &*released.out),
-        (Some(0), "lease job1: released\n"),
-        "{released:?}"
-    );
+    assert_eq!((released.code, &*released.out), (Some(0), "lease job1: released\n"), "{released:?}");
     assert_eq!(machine.file("job1"), "");
     assert_eq!(machine.leases()?.as_array().map(Vec::len), Some(0));
     fs::remove_file(&full)?;
@@ -563,67 +446,37 @@ fn cdi23_what_may_be_shared_is_a_file_without_a_host() -> anyhow::Result<()> {
     let components = components.to_str().unwrap();
     let place = ["--policy", policy_arg, "--components", components];
     let generate = |more: &[&str]| look(["cdi", "generate"].iter().chain(more).chain(&place));
-    if !["/dev/fuse", "/dev/loop7"]
-        .into_iter()
-        .all(|path| Path::new(path).exists())
-    {
+    if !["/dev/fuse", "/dev/loop7"].into_iter().all(|path| Path::new(path).exists()) {
         println!("skipped: there are no fuse and loop devices here");
-        anyhow::ensure!(
-            std::env::var_os("CI").is_none(),
-            "there are no fuse and loop devices here"
-        );
+        anyhow::ensure!(std::env::var_os("CI").is_none(), "there are no fuse and loop devices here");
         return Ok(());
     }
-    fs::write(
-        &policy,
-        POLICY.replacen("    config:", "    replicas: 9\n    config:", 1),
-    )?;
+    fs::write(&policy, POLICY.replacen("    config:", "    replicas: 9\n    config:", 1))?;
     let alone = generate(&["devgate.dev/fuse"])?;
     // Nothing else is asked, and that takes its time on a busy machine.
     let is_progress = |line: &str| line == "devgate: asking plugin fuse …";
     assert!(alone.code == Some(0) && alone.err.lines().all(is_progress), "{alone:?}");
-    assert!(
-        alone.out.contains("\"unit:fuse\"") && alone.out.contains("\"/dev/fuse\""),
-        "{alone:?}"
-    );
+    assert!(alone.out.contains("\"unit:fuse\"") && alone.out.contains("\"/dev/fuse\""), "{alone:?}");
     assert_eq!(generate(&["devgate.dev/fuse"])?.out, alone.out);
     let one_each = generate(&["devgate.dev/loop"])?;
     assert!(one_each.code == Some(5) && one_each.out.is_empty(), "{one_each:?}");
-    assert!(
-        one_each.err.contains("lease them") && !one_each.err.contains("no plugin lists"),
-        "{one_each:?}"
-    );
+    assert!(one_each.err.contains("lease them") && !one_each.err.contains("no plugin lists"), "{one_each:?}");
     let several = generate(&["--all-units"])?;
-    assert!(
-        several.code == Some(2) && several.err.contains("--output-dir"),
-        "{several:?}"
-    );
+    assert!(several.code == Some(2) && several.err.contains("--output-dir"), "{several:?}");
     // A loop device that is in use is left out.
     let files = generate(&["--all-units", "--output-dir", out_arg])?;
-    let all = if files.err.contains("left out") {
-        Some(5)
-    } else {
-        Some(0)
-    };
+    let all = if files.err.contains("left out") { Some(5) } else { Some(0) };
     assert_eq!((files.code, files.out.matches("wrote ").count()), (all, 3), "{files:?}");
     assert!(
-        files
-            .err
-            .contains("warning: resource devgate.dev/loop: its devices are one container's each"),
+        files.err.contains("warning: resource devgate.dev/loop: its devices are one container's each"),
         "{files:?}"
     );
     let check = look(["cdi", "check", out_arg])?;
     let is_right = check.code == Some(0) && check.out.ends_with(" in 3 files (3 of devgate's): nothing is wrong\n");
     assert!(is_right, "{check:?}");
-    assert_eq!(
-        fs::read_to_string(out.join("units-devgate.devgate.dev_fuse.json"))?,
-        alone.out
-    );
+    assert_eq!(fs::read_to_string(out.join("units-devgate.devgate.dev_fuse.json"))?, alone.out);
     let none = generate(&["devgate.dev/none"])?;
-    assert!(
-        none.code == Some(5) && none.err.contains("no plugin lists a device of it"),
-        "{none:?}"
-    );
+    assert!(none.code == Some(5) && none.err.contains("no plugin lists a device of it"), "{none:?}");
     Ok(())
 }
 
@@ -636,16 +489,10 @@ fn cdi19_check_finds_what_is_wrong_with_anybodys_files() -> anyhow::Result<()> {
     fs::write(&file, good)?;
     let check = || look(["cdi", "check", dir.path().to_str().unwrap()]);
     let said = check()?;
-    assert_eq!(
-        (said.code, &*said.out),
-        (Some(0), "1 device in 1 file: nothing is wrong\n")
-    );
+    assert_eq!((said.code, &*said.out), (Some(0), "1 device in 1 file: nothing is wrong\n"));
     fs::write(&file, good.replace("env", "environment"))?;
     let said = check()?;
-    assert!(
-        said.code == Some(5) && said.out.contains("unknown field `environment`"),
-        "{said:?}"
-    );
+    assert!(said.code == Some(5) && said.out.contains("unknown field `environment`"), "{said:?}");
     // Where the podman that is installed looks elsewhere, a container only says that there is no such device.
     fs::write(&file, good.replace("vendor.com", "devgate.vendor.com"))?;
     let podman = dir.path().join("podman");

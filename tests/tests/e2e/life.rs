@@ -13,10 +13,7 @@ use tokio::net::TcpStream;
 
 async fn started() -> anyhow::Result<Host> {
     let kind = Kind { class: 0, count: 2 };
-    let host = Setup::new(&generic_policy(&[kind]))
-        .on(&recording(&[kind]))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&[kind])).on(&recording(&[kind])).start().await?;
     host.allocatable("devgate.dev/bench0", 2).await?;
     Ok(host)
 }
@@ -80,24 +77,14 @@ async fn a_second_host_waits_for_the_state_directory() -> anyhow::Result<()> {
     let mut first = host.spawn_beside(&["--listen", LISTEN])?.context("the first one")?;
     host.logged(|line| waits(&line)).await?;
     // One that comes before there is anything to read again ends nothing.
-    kill_process(
-        Pid::from_raw(host.pid()?.cast_signed()).context("a process")?,
-        Signal::HUP,
-    )?;
+    kill_process(Pid::from_raw(host.pid()?.cast_signed()).context("a process")?, Signal::HUP)?;
     let lives = probed(LISTEN, "/healthz").await?;
     assert!(lives.starts_with("HTTP/1.1 200"), "{lives}");
     let ready = probed(LISTEN, "/readyz").await?;
-    assert!(
-        ready.starts_with("HTTP/1.1 503") && ready.contains("/state: another devgate"),
-        "{ready}"
-    );
+    assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("/state: another devgate"), "{ready}");
     host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
     assert_eq!(sockets(&host)?, before, "the first one goes on, alone");
-    assert_eq!(
-        host.end(Signal::TERM).await?.code(),
-        Some(0),
-        "one that waits ends when it is told to"
-    );
+    assert_eq!(host.end(Signal::TERM).await?.code(), Some(0), "one that waits ends when it is told to");
     assert_eq!(host.lines().iter().filter(waits).count(), 1, "said once");
     assert_eq!(kept(&host)?, files, "it made no file");
 
@@ -106,10 +93,7 @@ async fn a_second_host_waits_for_the_state_directory() -> anyhow::Result<()> {
     while host.lines().iter().filter(waits).count() < 2 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    kill_process(
-        Pid::from_raw(first.id().context("it runs")?.cast_signed()).context("a process")?,
-        Signal::TERM,
-    )?;
+    kill_process(Pid::from_raw(first.id().context("it runs")?.cast_signed()).context("a process")?, Signal::TERM)?;
     first.wait().await?;
     host.logged(|line| line.message.contains("taking over")).await?;
     host.logged(|line| line.message.contains("registered")).await?;
@@ -152,8 +136,7 @@ async fn without_a_lock_that_can_be_had_nothing_is_served() -> anyhow::Result<()
     std::fs::remove_file(&lock)?;
     std::fs::create_dir(&lock)?;
     host.spawn()?;
-    host.logged(|line| line.message.contains("host.lock is no regular file"))
-        .await?;
+    host.logged(|line| line.message.contains("host.lock is no regular file")).await?;
     assert_eq!(host.ended().await?.code(), Some(4));
     Ok(())
 }
@@ -163,15 +146,11 @@ async fn without_a_lock_that_can_be_had_nothing_is_served() -> anyhow::Result<()
 async fn what_a_newer_version_remembers_is_left_alone() -> anyhow::Result<()> {
     let mut host = started().await?;
     host.end(Signal::TERM).await?;
-    let (file, text) = (
-        host.dir().join("state/handed-out.json"),
-        r#"{"version": 3, "units": []}"#,
-    );
+    let (file, text) = (host.dir().join("state/handed-out.json"), r#"{"version": 3, "units": []}"#);
     std::fs::write(&file, text)?;
     host.spawn()?;
     // Its list is there, and nothing of it is given.
-    host.logged(|line| line.message.contains("is unhealthy") && line.message.contains("a newer one wrote it"))
-        .await?;
+    host.logged(|line| line.message.contains("is unhealthy") && line.message.contains("a newer one wrote it")).await?;
     host.end(Signal::TERM).await?;
     assert_eq!(std::fs::read_to_string(file)?, text);
     Ok(())
@@ -199,12 +178,8 @@ async fn while_nothing_can_be_recorded_nothing_new_is_given_and_all_say_so() -> 
 /// The number of the file that the host writes to.
 fn newest_journal(host: &Host) -> anyhow::Result<u64> {
     let names = std::fs::read_dir(host.dir().join("state/allocations"))?;
-    let names: Vec<_> = names
-        .map(|entry| entry.map(|entry| entry.file_name()))
-        .collect::<Result<_, _>>()?;
-    let numbers = names
-        .iter()
-        .filter_map(|name| name.to_str()?.strip_prefix("journal.")?.parse().ok());
+    let names: Vec<_> = names.map(|entry| entry.map(|entry| entry.file_name())).collect::<Result<_, _>>()?;
+    let numbers = names.iter().filter_map(|name| name.to_str()?.strip_prefix("journal.")?.parse().ok());
     numbers.max().context("there is a journal")
 }
 
@@ -212,16 +187,8 @@ fn newest_journal(host: &Host) -> anyhow::Result<u64> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_is_readable_by_machines() -> anyhow::Result<()> {
     let host = started().await?;
-    assert!(
-        host.lines().iter().all(|line| !line.level.is_empty()),
-        "{:?}",
-        host.lines()
-    );
-    assert!(
-        host.lines().iter().all(|line| line.level == "INFO"),
-        "{:?}",
-        host.lines()
-    );
+    assert!(host.lines().iter().all(|line| !line.level.is_empty()), "{:?}", host.lines());
+    assert!(host.lines().iter().all(|line| line.level == "INFO"), "{:?}", host.lines());
     Ok(())
 }
 

@@ -36,14 +36,6 @@ pub(crate) fn unread<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> anyh
     let (reader, writer) = std::io::pipe()?;
     drop(reader);
     let args: Vec<_> = args.into_iter().collect();
-    let output = Command::new(program(&args)?)
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(writer)
-        .output()?;
-    Ok(Said {
-        code: output.status.code(),
-        out: String::new(),
-        err: String::from_utf8(output.stderr)?,
-    })
+    let output = Command::new(program(&args)?).args(args).stdin(Stdio::null()).stdout(writer).output()?;
+    Ok(Said { code: output.status.code(), out: String::new(), err: String::from_utf8(output.stderr)? })
 }

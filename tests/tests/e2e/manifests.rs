@@ -30,21 +30,9 @@ fn policies(values: &str) -> anyhow::Result<TempDir> {
 fn the_policies_are_right_for_their_components() -> anyhow::Result<()> {
     let mut checked = BTreeSet::new();
     for (values, node, offers) in [
-        (
-            "helm/devgate/values.yaml",
-            "guests/generic/nodes/edge.umockdev",
-            "example.com/serial",
-        ),
-        (
-            "profiles/sriov.yaml",
-            "guests/sriov-nic/nodes/two-adapters.umockdev",
-            "example.com/vf",
-        ),
-        (
-            "profiles/nvidia.yaml",
-            "tests/nodes/hgx-h100.umockdev",
-            "nvidia.com/gpu",
-        ),
+        ("helm/devgate/values.yaml", "guests/generic/nodes/edge.umockdev", "example.com/serial"),
+        ("profiles/sriov.yaml", "guests/sriov-nic/nodes/two-adapters.umockdev", "example.com/vf"),
+        ("profiles/nvidia.yaml", "tests/nodes/hgx-h100.umockdev", "nvidia.com/gpu"),
     ] {
         let folder = policies(values)?;
         let said = look([
@@ -58,11 +46,7 @@ fn the_policies_are_right_for_their_components() -> anyhow::Result<()> {
         ])?;
         assert_eq!(said.code, Some(0), "{values}\n{}{}", said.out, said.err);
         assert!(has_no_fault(&said.out), "{}", said.out);
-        assert!(
-            said.out.contains(offers) && !said.out.contains("idle here"),
-            "{}",
-            said.out
-        );
+        assert!(said.out.contains(offers) && !said.out.contains("idle here"), "{}", said.out);
         checked.insert(values.to_owned());
     }
     let mut found = BTreeSet::from(["helm/devgate/values.yaml".to_owned()]);
@@ -107,11 +91,7 @@ fn the_policies_to_start_from_are_no_more_than_they_need() -> anyhow::Result<()>
         ])?;
         assert_eq!(said.code, Some(0), "{name}\n{}{}", said.out, said.err);
         assert!(has_no_fault(&said.out), "{name}\n{}", said.out);
-        assert!(
-            said.out.contains("  units ") && !said.out.contains(" 0 healthy"),
-            "{name}\n{}",
-            said.out
-        );
+        assert!(said.out.contains("  units ") && !said.out.contains(" 0 healthy"), "{name}\n{}", said.out);
     }
     let mut found = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))

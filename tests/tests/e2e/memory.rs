@@ -42,9 +42,7 @@ fn most_data(host: &Host, name: &str) -> anyhow::Result<u64> {
     for child in children(host.pid()?)? {
         let called = fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
         let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
-        let data = status
-            .lines()
-            .find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB"));
+        let data = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB"));
         if called.starts_with(name) {
             most = most.max(data.unwrap_or("0").parse::<u64>()? >> 10);
         }
@@ -73,8 +71,7 @@ async fn however_much_components_take_nothing_is_ended_for_want_of_memory() -> a
         .start()
         .await?;
     host.allocatable(GOOD, 2).await?;
-    host.logged(|line| line.plugin == "native" && line.message.contains("loaded"))
-        .await?;
+    host.logged(|line| line.plugin == "native" && line.message.contains("loaded")).await?;
     host.end(Signal::TERM).await?;
     patch(&host.dir().join("state/compiled"), &native, &take_all_memory())?;
     let before = host.lines().len();
@@ -96,10 +93,7 @@ async fn however_much_components_take_nothing_is_ended_for_want_of_memory() -> a
         let late = said.filter(|line| line.message.contains("exceeded its 2s"));
         assert!(late.count() > 0, "{name}: {lines:?}");
     }
-    assert!(
-        lines.iter().all(|line| !line.message.contains("devgate may take")),
-        "they fit"
-    );
+    assert!(lines.iter().all(|line| !line.message.contains("devgate may take")), "they fit");
     Ok(())
 }
 
@@ -118,12 +112,9 @@ async fn plugins_that_may_take_more_than_there_is_are_named_with_what_helps() ->
         .start()
         .await?;
     host.allocatable(GOOD, 2).await?;
-    let line = host
-        .logged(|line| line.level == "WARN" && line.message.contains("devgate may take"))
-        .await?;
+    let line = host.logged(|line| line.level == "WARN" && line.message.contains("devgate may take")).await?;
     assert!(line.message.contains("limits.memory of plugins"), "{}", line.message);
-    host.logged(|line| line.plugin == "large" && line.message.contains("loaded"))
-        .await?;
+    host.logged(|line| line.plugin == "large" && line.message.contains("loaded")).await?;
 
     let check = |group: &MemoryGroup| {
         let mut check = std::process::Command::new("sh");
@@ -136,9 +127,6 @@ async fn plugins_that_may_take_more_than_there_is_are_named_with_what_helps() ->
     let said = check(&group)?;
     assert!(said.contains("\"memory-short\""), "{said}");
     let said = check(&MemoryGroup::new(4 << 30)?)?;
-    assert!(
-        said.contains("\"plugins\"") && !said.contains("\"memory-short\""),
-        "{said}"
-    );
+    assert!(said.contains("\"plugins\"") && !said.contains("\"memory-short\""), "{said}");
     Ok(())
 }

@@ -15,9 +15,7 @@ pub(crate) fn repository() -> PathBuf {
 fn project(dir: &Path, lang: &str, more: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = dir.join("npu");
     let place = folder.to_string_lossy();
-    let args = [
-        "new", "acme-npu", "--vendor", "acme.com", "--lang", lang, "--dir", &place,
-    ];
+    let args = ["new", "acme-npu", "--vendor", "acme.com", "--lang", lang, "--dir", &place];
     let said = look([&args, more].concat())?;
     assert_eq!(said.code, Some(0), "{}", said.err);
     let readme = std::fs::read_to_string(folder.join("README.md"))?;
@@ -57,10 +55,7 @@ pub(crate) fn follow_text(folder: &Path, text: &str, environment: &[(&str, &str)
             }
         }
         let output = shell.envs(environment.iter().copied()).output()?;
-        let (out, err) = (
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
-        );
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{command}: {}\n{out}\n{err}", output.status);
         said += &out;
     }
@@ -69,11 +64,8 @@ pub(crate) fn follow_text(folder: &Path, text: &str, environment: &[(&str, &str)
 
 /// What the commands must have shown, in whatever language.
 fn holds(said: &str) {
-    for wanted in [
-        "\n  units      3, 3 healthy\n",
-        "offers     acme.com/acme-npu\n",
-        "1 scenario: 1 passed, 0 failed",
-    ] {
+    for wanted in ["\n  units      3, 3 healthy\n", "offers     acme.com/acme-npu\n", "1 scenario: 1 passed, 0 failed"]
+    {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
 }
@@ -114,11 +106,7 @@ impl RustPlace {
         if project.exists() {
             std::fs::remove_dir_all(&project)?;
         }
-        Ok(Some(Self {
-            folder,
-            before,
-            _alone: alone,
-        }))
+        Ok(Some(Self { folder, before, _alone: alone }))
     }
 
     /// Follows a text in the project that was written, with nothing fetched and little compiled: the crates of others are those
@@ -165,10 +153,7 @@ fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
     let locked = std::fs::read_to_string(folder.join("Cargo.lock"))?;
     let said = place.follow(&std::fs::read_to_string(folder.join("README.md"))?)?;
     holds(&said);
-    assert!(
-        said.contains("test tests::health_is_what_the_status_says ... ok"),
-        "{said}"
-    );
+    assert!(said.contains("test tests::health_is_what_the_status_says ... ok"), "{said}");
     // What cargo would have made of it: `ELSEWHERE` in dev/devgatectl/src/new/lock.rs says what is left out of the components' own.
     assert_eq!(std::fs::read_to_string(folder.join("Cargo.lock"))?, locked);
     Ok(())
@@ -181,10 +166,7 @@ fn a_checkout_can_be_named_for_the_sdk() -> anyhow::Result<()> {
     let folder = project(dir.path(), "rust", &["--sdk", &checkout.to_string_lossy()])?;
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml"))?;
     let sdk = checkout.join("guests/sdk");
-    assert!(
-        manifest.contains(&format!("devgate-sdk = {{ path = {sdk:?} }}")),
-        "{manifest}"
-    );
+    assert!(manifest.contains(&format!("devgate-sdk = {{ path = {sdk:?} }}")), "{manifest}");
     assert!(!folder.join("devgate/guests").exists());
     Ok(())
 }

@@ -26,10 +26,7 @@ fn policy() -> String {
 
 /// The deployed policy in its other style, by CDI.
 fn cdi_policy() -> String {
-    let (variable, rest) = (
-        "      env: {NVIDIA_VISIBLE_DEVICES: \"{property.uuid}\"}\n",
-        "      # env:",
-    );
+    let (variable, rest) = ("      env: {NVIDIA_VISIBLE_DEVICES: \"{property.uuid}\"}\n", "      # env:");
     let policy = policy().replace(variable, "").replace(rest, "      env:");
     let policy = policy.replace("      # cdi:", "      cdi:");
     assert!(policy.contains("\n      cdi:") && policy.contains("\n      env: {NVIDIA_VISIBLE_DEVICES: void}"));
@@ -47,9 +44,7 @@ fn with_function(recording: &str, address: &str, from: &str, to: &str) -> String
 
 /// A recording in which the driver says something else of one GPU.
 fn with_information(recording: &str, address: &str, from: &str, to: &str) -> String {
-    let start = recording
-        .find(&format!("F: /proc/driver/nvidia/gpus/{address}/information="))
-        .unwrap();
+    let start = recording.find(&format!("F: /proc/driver/nvidia/gpus/{address}/information=")).unwrap();
     let end = start + recording[start..].find('\n').unwrap();
     let edited = recording[start..end].replace(from, to);
     assert_ne!(edited, recording[start..end], "{from}");
@@ -88,11 +83,7 @@ async fn eight_gpus_are_offered_and_two_are_given() -> anyhow::Result<()> {
     assert_eq!(numa[FIRST_UUID].1, BTreeSet::from([0]));
 
     host.kubelet.admit(&Pod::new("two", &[(GPU, 2)])).await?;
-    let main = host
-        .kubelet
-        .start_container("two", "main")
-        .await
-        .map_err(anyhow::Error::msg)?;
+    let main = host.kubelet.start_container("two", "main").await.map_err(anyhow::Error::msg)?;
     // In the recording, the UUIDs are in the order of the minor numbers.
     let uuids: Vec<_> = numa.keys().collect();
     let given = host.kubelet.allocated(GPU);
@@ -130,14 +121,8 @@ async fn a_gpu_that_fails_is_unhealthy_and_not_gone() -> anyhow::Result<()> {
             with_function(NODE, FIRST, "current_link_width=16", "current_link_width=63"),
             "its PCI function does not answer: its link has 63 lanes, which no link has",
         ),
-        (
-            with_function(NODE, FIRST, "E: DRIVER=nvidia\n", ""),
-            "it has no driver now",
-        ),
-        (
-            NODE.replace("D: /dev/nvidia0=c 195:0\n", ""),
-            "node /dev/nvidia0 is missing",
-        ),
+        (with_function(NODE, FIRST, "E: DRIVER=nvidia\n", ""), "it has no driver now"),
+        (NODE.replace("D: /dev/nvidia0=c 195:0\n", ""), "node /dev/nvidia0 is missing"),
     ];
     let host = started(&policy(), NODE).await?;
     host.allocatable(GPU, 8).await?;
@@ -163,15 +148,8 @@ async fn a_gpu_that_is_taken_away_is_gone() -> anyhow::Result<()> {
     let excluded = with_information(NODE, FIRST, "Excluded:\\t No", "Excluded:\\t Yes");
     let information = "F: /proc/driver/nvidia/gpus/0000:1b:00.0/";
     let unplugged = without_slot(NODE, FIRST);
-    let unplugged: Vec<_> = unplugged
-        .split('\n')
-        .filter(|line| !line.starts_with(information))
-        .collect();
-    for recording in [
-        excluded,
-        unplugged.join("\n"),
-        with_function(NODE, FIRST, "DRIVER=nvidia", "DRIVER=vfio-pci"),
-    ] {
+    let unplugged: Vec<_> = unplugged.split('\n').filter(|line| !line.starts_with(information)).collect();
+    for recording in [excluded, unplugged.join("\n"), with_function(NODE, FIRST, "DRIVER=nvidia", "DRIVER=vfio-pci")] {
         play(&host, &recording)?;
         host.wait(|kubelet| kubelet.devices(GPU).len() == 7).await?;
         assert_eq!(listed(&host, true).len(), 7);
@@ -224,15 +202,9 @@ fn why_a_gpu_is_missing_is_told_to_who_asks() -> anyhow::Result<()> {
     assert_eq!(plugin["said"], serde_json::json!([{"level": "warn", "text": why}]));
     let unused = "1 offered device backs no unit: 0000:1b:00.0 (which its component cannot describe now)";
     let findings = plugin["findings"].as_array().expect("findings");
-    let found = findings
-        .iter()
-        .find(|finding| finding["code"] == "device-unused")
-        .expect("it is found");
+    let found = findings.iter().find(|finding| finding["code"] == "device-unused").expect("it is found");
     assert_eq!(found["message"], unused);
-    assert_eq!(
-        (&plugin["outcome"], &plugin["units"]["healthy"]),
-        (&"works".into(), &7.into())
-    );
+    assert_eq!((&plugin["outcome"], &plugin["units"]["healthy"]), (&"works".into(), &7.into()));
     Ok(())
 }
 
@@ -246,20 +218,15 @@ async fn a_sleeping_gpu_is_not_asked() -> anyhow::Result<()> {
     };
     let host = started(&policy(), &asleep(NODE, FIRST)).await?;
     host.allocatable(GPU, 7).await?;
-    assert!(
-        !host.kubelet.devices(GPU).contains_key(FIRST_UUID),
-        "it was asked, and woke"
-    );
-    host.logged(|line| line.message.ends_with("it sleeps and is not woken to be asked"))
-        .await?;
+    assert!(!host.kubelet.devices(GPU).contains_key(FIRST_UUID), "it was asked, and woke");
+    host.logged(|line| line.message.ends_with("it sleeps and is not woken to be asked")).await?;
 
     // Now one that is known falls asleep, while what the driver would say of it, and of another one, gets bad.
     let third = "0000:43:00.0";
     let bad = with_information(NODE, SECOND, SECOND_UUID, NO_UUID);
     let bad = with_information(&bad, third, "GPU-2da0713c-8e5f-4094-9b32-4c6d8eaf2034", NO_UUID);
     play(&host, &asleep(&bad, SECOND))?;
-    host.wait(|kubelet| kubelet.devices(GPU).values().any(|(healthy, _)| !healthy))
-        .await?;
+    host.wait(|kubelet| kubelet.devices(GPU).values().any(|(healthy, _)| !healthy)).await?;
     // The first is awake by now.
     host.allocatable(GPU, 7).await?;
     let unhealthy = BTreeSet::from(["GPU-2da0713c-8e5f-4094-9b32-4c6d8eaf2034".to_owned()]);
@@ -304,11 +271,7 @@ async fn gpus_and_adapters_are_offered_side_by_side() -> anyhow::Result<()> {
     assert!(!host.kubelet.devices(GPU).contains_key(SECOND_UUID));
     let pod = Pod::new("a", &[(GPU, 1), ("example.com/vf", 1)]);
     host.kubelet.admit(&pod).await?;
-    let main = host
-        .kubelet
-        .start_container("a", "main")
-        .await
-        .map_err(anyhow::Error::msg)?;
+    let main = host.kubelet.start_container("a", "main").await.map_err(anyhow::Error::msg)?;
     assert!(main.devices.contains_key("/dev/vfio/142"), "{:?}", main.devices.keys());
     assert!(main.conflicts.is_empty());
     Ok(())
@@ -327,19 +290,10 @@ async fn a_pair_under_one_switch_is_given_by_its_names() -> anyhow::Result<()> {
         let given: BTreeSet<_> = host.kubelet.allocated(GPU).difference(&taken).cloned().collect();
         // In the recording, the UUIDs are in the order of the minor numbers, and each switch has two.
         let devices = host.kubelet.devices(GPU);
-        let at: Vec<_> = devices
-            .keys()
-            .enumerate()
-            .filter(|(_, id)| given.contains(*id))
-            .map(|(n, _)| n / 2)
-            .collect();
+        let at: Vec<_> = devices.keys().enumerate().filter(|(_, id)| given.contains(*id)).map(|(n, _)| n / 2).collect();
         assert!(at.len() == 2 && at[0] == at[1], "{at:?}");
 
-        let main = host
-            .kubelet
-            .start_container("two", "main")
-            .await
-            .map_err(anyhow::Error::msg)?;
+        let main = host.kubelet.start_container("two", "main").await.map_err(anyhow::Error::msg)?;
         let variable = main.envs["NVIDIA_VISIBLE_DEVICES"].as_str();
         let named: BTreeSet<_> = given.iter().map(|id| format!("nvidia.com/gpu={id}")).collect();
         if by_cdi {
@@ -354,10 +308,7 @@ async fn a_pair_under_one_switch_is_given_by_its_names() -> anyhow::Result<()> {
 
 /// A recording with more lines of the kernel's log.
 fn saying(recording: &str, lines: &[(u64, &str)]) -> String {
-    let said: String = lines
-        .iter()
-        .map(|(micros, text)| format!("K: {micros} {text}\n"))
-        .collect();
+    let said: String = lines.iter().map(|(micros, text)| format!("K: {micros} {text}\n")).collect();
     format!("{recording}\n{said}")
 }
 
@@ -365,32 +316,20 @@ fn saying(recording: &str, lines: &[(u64, &str)]) -> String {
 /// for its GPU alone, across a restart of the host and until the driver is loaded again; and the policy's word counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_xid_takes_its_gpu_away_until_it_is_made_good() -> anyhow::Result<()> {
-    let program = (
-        10_000_000,
-        "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error",
-    );
-    let forged = (
-        10_000_001,
-        "train[1234]: NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.",
-    );
-    let broken = (
-        20_000_000,
-        "NVRM: Xid (PCI:0000:1f:00): 119, pid=1234, name=train, Timeout waiting for RPC from GSP",
-    );
-    let loaded = (
-        30_000_000,
-        "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024",
-    );
+    let program = (10_000_000, "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error");
+    let forged = (10_000_001, "train[1234]: NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.");
+    let broken =
+        (20_000_000, "NVRM: Xid (PCI:0000:1f:00): 119, pid=1234, name=train, Timeout waiting for RPC from GSP");
+    let loaded =
+        (30_000_000, "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024");
     let host = started(&policy(), NODE).await?;
     host.allocatable(GPU, 8).await?;
     play(&host, &saying(NODE, &[program, forged]))?;
-    host.logged(|line| line.message.contains("GPU 0000:1b:00: Xid 94: contained memory error"))
-        .await?;
+    host.logged(|line| line.message.contains("GPU 0000:1b:00: Xid 94: contained memory error")).await?;
     play(&host, &saying(NODE, &[program, forged, broken]))?;
     host.allocatable(GPU, 7).await?;
     assert_eq!(listed(&host, false), BTreeSet::from([SECOND_UUID.to_owned()]));
-    host.logged(|line| line.message.contains("Xid 119: GSP RPC timeout, 20 s after boot"))
-        .await?;
+    host.logged(|line| line.message.contains("Xid 119: GSP RPC timeout, 20 s after boot")).await?;
     play(&host, &saying(NODE, &[program, forged, broken, loaded]))?;
     host.allocatable(GPU, 8).await?;
     Ok(())
@@ -403,10 +342,7 @@ async fn an_xid_of_an_instance_is_its_gpus() -> anyhow::Result<()> {
         10_000_000,
         "NVRM: Xid (PCI:0000:1b:00 GPU-I:01 GPU-CI:00): 119, pid=1234, name=train, Timeout waiting for RPC from GSP",
     );
-    let instance = (
-        10_000_001,
-        "NVRM: Xid (PCI:0000:1f:00 GPU-I:02): 95, pid=1234, name=train, Uncontained error",
-    );
+    let instance = (10_000_001, "NVRM: Xid (PCI:0000:1f:00 GPU-I:02): 95, pid=1234, name=train, Uncontained error");
     let host = started(&policy(), &saying(NODE, &[both, instance])).await?;
     host.allocatable(GPU, 6).await?;
     let expected = [FIRST_UUID, SECOND_UUID].map(str::to_owned);
@@ -416,14 +352,8 @@ async fn an_xid_of_an_instance_is_its_gpus() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_says_what_an_xid_asks_for() -> anyhow::Result<()> {
-    let contained = (
-        10_000_000,
-        "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error",
-    );
-    let timeout = (
-        10_000_001,
-        "NVRM: Xid (PCI:0000:1f:00): 109, pid=1234, name=train, Ch 00000008",
-    );
+    let contained = (10_000_000, "NVRM: Xid (PCI:0000:1b:00): 94, pid=1234, name=train, Contained memory error");
+    let timeout = (10_000_001, "NVRM: Xid (PCI:0000:1f:00): 109, pid=1234, name=train, Ch 00000008");
     let policy = format!("{}    config: {{xid: {{\"94\": reset, \"109\": ignore}}}}\n", policy());
     let host = started(&policy, &saying(NODE, &[contained, timeout])).await?;
     host.allocatable(GPU, 7).await?;

@@ -31,19 +31,9 @@ async fn this_machines_own_devices_reach_a_pod() -> anyhow::Result<()> {
     let host = Setup::new(NULL).start().await?;
     host.allocatable("devgate.dev/null", 3).await?;
     host.allocatable("devgate.dev/zero", 3).await?;
-    host.kubelet
-        .admit(&Pod::new("a", &[("devgate.dev/null", 2), ("devgate.dev/zero", 1)]))
-        .await?;
-    let main = host
-        .kubelet
-        .start_container("a", "main")
-        .await
-        .map_err(anyhow::Error::msg)?;
-    let devices: Vec<_> = main
-        .devices
-        .values()
-        .map(|d| format!("{} {}", d.host_path, d.permissions))
-        .collect();
+    host.kubelet.admit(&Pod::new("a", &[("devgate.dev/null", 2), ("devgate.dev/zero", 1)])).await?;
+    let main = host.kubelet.start_container("a", "main").await.map_err(anyhow::Error::msg)?;
+    let devices: Vec<_> = main.devices.values().map(|d| format!("{} {}", d.host_path, d.permissions)).collect();
     assert_eq!(devices, ["/dev/null rw", "/dev/zero rw"]);
     assert!(main.conflicts.is_empty());
     Ok(())
@@ -53,23 +43,14 @@ async fn this_machines_own_devices_reach_a_pod() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_are_unique_on_the_node_and_survive_a_restart() -> anyhow::Result<()> {
     let kinds = [Kind { class: 0, count: 3 }, Kind { class: 1, count: 3 }];
-    let mut host = Setup::new(&generic_policy(&kinds))
-        .on(&recording(&kinds))
-        .start()
-        .await?;
+    let mut host = Setup::new(&generic_policy(&kinds)).on(&recording(&kinds)).start().await?;
     for kind in kinds {
         host.allocatable(&kind.resource(), 3).await?;
     }
-    let before: Vec<_> = kinds
-        .iter()
-        .map(|kind| host.kubelet.devices(&kind.resource()))
-        .collect();
+    let before: Vec<_> = kinds.iter().map(|kind| host.kubelet.devices(&kind.resource())).collect();
     let ids: BTreeSet<_> = before.iter().flat_map(|devices| devices.keys()).collect();
     assert_eq!(ids.len(), 6);
-    let numa: Vec<_> = before[0]
-        .values()
-        .map(|(_, numa)| numa.iter().copied().collect::<Vec<_>>())
-        .collect();
+    let numa: Vec<_> = before[0].values().map(|(_, numa)| numa.iter().copied().collect::<Vec<_>>()).collect();
     assert_eq!(numa, [[0], [1], [0]]);
     host.end(rustix::process::Signal::KILL).await?;
     for kind in &kinds {
@@ -77,8 +58,7 @@ async fn ids_are_unique_on_the_node_and_survive_a_restart() -> anyhow::Result<()
     }
     host.spawn()?;
     for (kind, before) in kinds.iter().zip(&before) {
-        host.wait(|kubelet| kubelet.devices(&kind.resource()) == *before)
-            .await?;
+        host.wait(|kubelet| kubelet.devices(&kind.resource()) == *before).await?;
     }
     Ok(())
 }
@@ -89,17 +69,10 @@ async fn two_plugins_cannot_both_offer_a_node() -> anyhow::Result<()> {
     let kind = Kind { class: 0, count: 1 };
     let one = generic_policy(&[kind]);
     let entry = one.split("plugins:\n").nth(1).unwrap();
-    let second = entry
-        .replace("bench0:", "second:")
-        .replace("devgate.dev/bench0", "other.dev/bench0");
-    let host = Setup::new(&format!("{one}{second}"))
-        .on(&recording(&[kind]))
-        .start()
-        .await?;
+    let second = entry.replace("bench0:", "second:").replace("devgate.dev/bench0", "other.dev/bench0");
+    let host = Setup::new(&format!("{one}{second}")).on(&recording(&[kind])).start().await?;
     host.allocatable("devgate.dev/bench0", 1).await?;
-    let line = host
-        .logged(|line| line.plugin == "second" && line.level == "WARN")
-        .await?;
+    let line = host.logged(|line| line.plugin == "second" && line.level == "WARN").await?;
     insta::assert_snapshot!(line.message, @"plugin second: device bench0-0 is unhealthy: node c 240:0 is already given to bench0-0 of plugin bench0");
     assert!(host.kubelet.allocatable("other.dev/bench0").is_none_or(|n| n == 0));
     Ok(())
@@ -109,21 +82,14 @@ async fn two_plugins_cannot_both_offer_a_node() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_vanished_is_not_given() -> anyhow::Result<()> {
     let kind = Kind { class: 0, count: 2 };
-    let host = Setup::new(&generic_policy(&[kind]))
-        .on(&recording(&[kind]))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&[kind])).on(&recording(&[kind])).start().await?;
     host.allocatable("devgate.dev/bench0", 2).await?;
     let without = recording(&[kind]).replace("N: bench0-1\n", "");
     host.replay(&without)?;
     host.allocatable("devgate.dev/bench0", 1).await?;
     let line = host.logged(|line| line.message.contains("is unhealthy")).await?;
     insta::assert_snapshot!(line.message, @"plugin bench0: device bench0-1 is unhealthy: node /dev/bench0-1 is missing");
-    let error = host
-        .kubelet
-        .admit(&Pod::new("greedy", &[("devgate.dev/bench0", 2)]))
-        .await
-        .unwrap_err();
+    let error = host.kubelet.admit(&Pod::new("greedy", &[("devgate.dev/bench0", 2)])).await.unwrap_err();
     assert!(error.to_string().contains("Requested: 2, Available: 1"), "{error}");
     host.replay(&recording(&[kind]))?;
     host.allocatable("devgate.dev/bench0", 2).await?;
@@ -133,10 +99,7 @@ async fn a_device_that_vanished_is_not_given() -> anyhow::Result<()> {
 /// The kubelet drops a stream at 4 MiB, and the resource with it. What a list may hold at most is less.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_devices_are_offered_and_what_a_list_cannot_hold_is_refused() -> anyhow::Result<()> {
-    let kind = Kind {
-        class: 0,
-        count: 10_000,
-    };
+    let kind = Kind { class: 0, count: 10_000 };
     let policy = generic_policy(&[kind]);
     let host = Setup::new(&policy).on(&recording(&[kind])).start().await?;
     host.allocatable(&kind.resource(), 10_000).await?;
@@ -147,10 +110,6 @@ async fn ten_thousand_devices_are_offered_and_what_a_list_cannot_hold_is_refused
     host.allocatable(&kind.resource(), 100_000).await?;
     let line = host.logged(|line| line.message.contains("bench0-6250 ")).await?;
     assert_eq!((line.level.as_str(), line.family.as_str()), ("WARN", "refused"));
-    assert!(
-        line.message.contains("there are more than 100000 devices"),
-        "{}",
-        line.message
-    );
+    assert!(line.message.contains("there are more than 100000 devices"), "{}", line.message);
     Ok(())
 }

@@ -73,12 +73,7 @@ impl Place {
     fn packed(&self, input: &Path, more: &[&str]) -> anyhow::Result<Value> {
         let more: Vec<_> = more.iter().copied().chain(["--output", "json"]).collect();
         let said = self.pack(input, &more)?;
-        anyhow::ensure!(
-            said.code == Some(0) && said.err.is_empty(),
-            "{:?} {}",
-            said.code,
-            said.err
-        );
+        anyhow::ensure!(said.code == Some(0) && said.err.is_empty(), "{:?} {}", said.code, said.err);
         Ok(serde_json::from_str(&said.out)?)
     }
 }
@@ -131,11 +126,7 @@ This host can run it, once the policy grants what it imports (devgatectl inspect
     let made = std::fs::read(place.out())?;
     let inspected = look([Path::new("inspect"), &place.out()])?;
     assert_eq!(inspected.code, Some(0));
-    assert!(
-        inspected.out.contains("licence    Apache-2.0 OR MIT\n"),
-        "{}",
-        inspected.out
-    );
+    assert!(inspected.out.contains("licence    Apache-2.0 OR MIT\n"), "{}", inspected.out);
     // Nothing of when, where or by whom.
     place.pack(&core, &about)?;
     assert_eq!(std::fs::read(place.out())?, made);
@@ -161,26 +152,15 @@ fn wasi_is_put_in_only_where_it_is_imported() -> anyhow::Result<()> {
     let core = place.file("core.wasm", &with_world(module(wasi)))?;
     let packed = place.packed(&core, &[])?;
     assert_eq!(packed["adapter"], true);
-    assert!(
-        packed["notes"][0]
-            .as_str()
-            .is_some_and(|note| note.contains("wasi_snapshot_preview1"))
-    );
+    assert!(packed["notes"][0].as_str().is_some_and(|note| note.contains("wasi_snapshot_preview1")));
     let imports = packed["component"]["imports"].as_array().expect("imports");
-    assert!(imports.iter().any(|import| {
-        import["name"]
-            .as_str()
-            .is_some_and(|name| name.starts_with("wasi:cli/std"))
-    }));
+    assert!(
+        imports.iter().any(|import| { import["name"].as_str().is_some_and(|name| name.starts_with("wasi:cli/std")) })
+    );
     assert_eq!(place.outcome()?, "works");
     let program = place.file("program.wasm", &with_world(module("(func (export \"_start\"))")))?;
     let packed = place.packed(&program, &[])?;
-    assert!(
-        packed["notes"][0]
-            .as_str()
-            .is_some_and(|note| note.contains("main is never called")),
-        "{packed}"
-    );
+    assert!(packed["notes"][0].as_str().is_some_and(|note| note.contains("main is never called")), "{packed}");
     Ok(())
 }
 
@@ -196,10 +176,7 @@ fn of_a_component_only_what_describes_it_changes() -> anyhow::Result<()> {
     // What is replaced is not there any more.
     assert_eq!(std::fs::metadata(place.out())?.len(), size);
     assert_eq!(
-        (
-            &again["component"]["metadata"]["version"],
-            &again["component"]["metadata"]["name"]
-        ),
+        (&again["component"]["metadata"]["version"], &again["component"]["metadata"]["name"]),
         (&"2".into(), &"first".into())
     );
     let inspected = look([Path::new("inspect"), &generic, Path::new("--output=json")])?;
@@ -221,10 +198,7 @@ fn what_makes_no_component_is_told_and_nothing_is_written() -> anyhow::Result<()
     let whole = with_world(module(""));
     let other = place.0.path().join("other");
     std::fs::create_dir(&other)?;
-    std::fs::write(
-        other.join("x.wit"),
-        "package example:x;\nworld x { export run: func(); }\nworld y {}\n",
-    )?;
+    std::fs::write(other.join("x.wit"), "package example:x;\nworld x { export run: func(); }\nworld y {}\n")?;
     let other = other.to_str().expect("a path");
     let generic = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
     let empty = wat::parse_str("(module)")?;
@@ -240,12 +214,7 @@ fn what_makes_no_component_is_told_and_nothing_is_written() -> anyhow::Result<()
         ("no-such-world.wasm", &module(""), &["--wit", other, "--world", "z"], 5),
         ("which-world.wasm", &module(""), &["--wit", other], 5),
         ("no-wit.wasm", &module(""), &["--wit", "/nope"], 5),
-        (
-            "missing-exports.wasm",
-            &empty,
-            &["--wit", WIT, "--world", "component"],
-            5,
-        ),
+        ("missing-exports.wasm", &empty, &["--wit", WIT, "--world", "component"], 5),
         ("component.wasm", &generic, &["--wit", WIT], 5),
         ("licence.wasm", &whole, &["--licence", "free as in beer"], 2),
         ("source.wasm", &whole, &["--source", "here"], 2),
@@ -255,19 +224,11 @@ fn what_makes_no_component_is_told_and_nothing_is_written() -> anyhow::Result<()
         let input = place.file(name, bytes)?;
         let said = place.pack(&input, more)?;
         assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{name}: {}", said.err);
-        let line = said
-            .err
-            .lines()
-            .take_while(|line| !line.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n");
+        let line = said.err.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
         told += &format!("{line}\n");
         assert!(!place.out().exists(), "{name}");
     }
-    let filters = vec![
-        (r"\S*/(\S+: |other\b)", "[dir]/$1"),
-        (r"at offset 0x[0-9a-f]+", "at offset [n]"),
-    ];
+    let filters = vec![(r"\S*/(\S+: |other\b)", "[dir]/$1"), (r"at offset 0x[0-9a-f]+", "at offset [n]")];
     insta::with_settings!({filters => filters}, { insta::assert_snapshot!(told, @r#"
 devgate: [dir]/empty: is not WebAssembly
 devgate: [dir]/script.sh: is not WebAssembly
@@ -325,17 +286,11 @@ fn what_the_plain_linker_makes_becomes_the_same_component() -> anyhow::Result<()
     let core = target.join("wasm32-unknown-unknown/release/overreach.wasm");
     let packed = place.packed(&core, &[])?;
     assert_eq!(packed["kind"], "module");
-    let inspected = look([
-        Path::new("inspect"),
-        &built.join("overreach.wasm"),
-        Path::new("--output=json"),
-    ])?;
+    let inspected = look([Path::new("inspect"), &built.join("overreach.wasm"), Path::new("--output=json")])?;
     let inspected: Value = serde_json::from_str(&inspected.out)?;
     let mut imports =
         [&inspected, &packed["component"]].map(|report| report["imports"].as_array().cloned().unwrap_or_default());
-    imports
-        .iter_mut()
-        .for_each(|imports| imports.sort_by_key(|import| import["name"].to_string()));
+    imports.iter_mut().for_each(|imports| imports.sort_by_key(|import| import["name"].to_string()));
     assert_eq!(imports[0], imports[1]);
     assert_eq!(inspected["exports"], packed["component"]["exports"]);
     Ok(())

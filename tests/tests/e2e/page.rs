@@ -21,13 +21,9 @@ plugins:
 fn hostile() -> Vec<u8> {
     let mut memory = Memory::default();
     let mut unit = Unit::new("good");
-    unit.properties
-        .push((HOSTILE.chars().take(60).collect(), HOSTILE.to_owned()));
+    unit.properties.push((HOSTILE.chars().take(60).collect(), HOSTILE.to_owned()));
     let units = vec![unit, Unit::new(HOSTILE)];
-    let pools = memory.pools(&[
-        ("devgate.dev/hostile".to_owned(), units),
-        (HOSTILE.to_owned(), Vec::new()),
-    ]);
+    let pools = memory.pools(&[("devgate.dev/hostile".to_owned(), units), (HOSTILE.to_owned(), Vec::new())]);
     let verdicts = memory.verdicts(&[Some(HOSTILE)]);
     let failure = memory.failure(HOSTILE);
     memory.plugin(&pools, &verdicts, &failure)
@@ -54,13 +50,7 @@ async fn dump(mut browser: Command, host: &Host) -> anyhow::Result<(String, Stri
     let port = listening.message.split(':').nth(2).context("a port")?;
     let profile = tempfile::tempdir()?;
     browser
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .args(["--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("http://127.0.0.1:{port}/"))
@@ -74,18 +64,12 @@ async fn dump(mut browser: Command, host: &Host) -> anyhow::Result<(String, Stri
 async fn a_component_that_says_markup_is_shown_as_text_and_nothing_of_it_runs() -> anyhow::Result<()> {
     let Some(browser) = browser()? else { return Ok(()) };
     let kind = Kind { class: 0, count: 1 };
-    let setup = Setup::new(POLICY)
-        .on(&recording(&[kind]))
-        .with("hostile.wasm", hostile());
+    let setup = Setup::new(POLICY).on(&recording(&[kind])).with("hostile.wasm", hostile());
     let host = setup.args(&["--listen", "127.0.0.1:0"]).start().await?;
-    host.wait(|kubelet| kubelet.devices("devgate.dev/hostile").len() == 1)
-        .await?;
+    host.wait(|kubelet| kubelet.devices("devgate.dev/hostile").len() == 1).await?;
     let (seen, said) = dump(browser, &host).await?;
     // The page's own script ran, and shows what the component said, in three places.
-    assert!(
-        seen.contains("good") && seen.matches("&lt;img src=x").count() >= 2,
-        "{seen}\n{said}"
-    );
+    assert!(seen.contains("good") && seen.matches("&lt;img src=x").count() >= 2, "{seen}\n{said}");
     let body = seen.split("<script>").next().context("the page before its script")?;
     assert!(!body.contains("<img"), "{body}");
     assert!(seen.contains("<title>devgate</title>"), "{seen}");
@@ -109,11 +93,7 @@ async fn what_a_reload_took_is_on_the_page() -> anyhow::Result<()> {
     }
     let none = generic_policy(&kinds).replace("subsystem: bench", "subsystem: none");
     std::fs::write(host.dir().join("policy.yaml"), none)?;
-    host.logged(|line| {
-        line.message
-            .starts_with("policy: resource devgate.dev/bench1: 2 devices before")
-    })
-    .await?;
+    host.logged(|line| line.message.starts_with("policy: resource devgate.dev/bench1: 2 devices before")).await?;
     let (seen, said) = dump(browser, &host).await?;
     for line in [
         "devgate.dev/bench0: 1 device before the policy was put in force, none now",

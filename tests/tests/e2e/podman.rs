@@ -52,10 +52,7 @@ impl Podman {
             println!(
                 "skipped: needs root, podman, busybox-static, uidmap, fuse and loop devices; not there: {needs:?}"
             );
-            anyhow::ensure!(
-                std::env::var_os("CI").is_none(),
-                "podman cannot be tried here: {needs:?}"
-            );
+            anyhow::ensure!(std::env::var_os("CI").is_none(), "podman cannot be tried here: {needs:?}");
             return Ok(None);
         }
         let dir = tempfile::Builder::new().prefix("dg-").tempdir()?;
@@ -79,13 +76,7 @@ impl Podman {
     fn run(&self, more: &[&str], devices: &[&str], line: &str) -> anyhow::Result<Said> {
         let at = |name: &str| self.dir.path().join(name);
         let mut podman = Command::new("podman");
-        podman
-            .arg("--root")
-            .arg(at("store"))
-            .arg("--runroot")
-            .arg(at("run"))
-            .arg("--tmpdir")
-            .arg(at("tmp"));
+        podman.arg("--root").arg(at("store")).arg("--runroot").arg(at("run")).arg("--tmpdir").arg(at("tmp"));
         Self::container(podman, &at("root"), more, devices, line)
     }
 
@@ -111,21 +102,9 @@ impl Podman {
         if Path::new("/usr/sbin/runc").exists() {
             podman.arg("--runtime=runc");
         }
-        podman.args([
-            "run",
-            "--rm",
-            "--network=none",
-            "--ulimit=nofile=4096:4096",
-            "--ulimit=nproc=4096:4096",
-        ]);
-        podman
-            .args(more)
-            .args(devices.iter().flat_map(|name| ["--device", name]));
-        let said = podman
-            .arg("--rootfs")
-            .arg(root)
-            .args(["/bin/busybox", "sh", "-c", line])
-            .output()?;
+        podman.args(["run", "--rm", "--network=none", "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"]);
+        podman.args(more).args(devices.iter().flat_map(|name| ["--device", name]));
+        let said = podman.arg("--rootfs").arg(root).args(["/bin/busybox", "sh", "-c", line]).output()?;
         Ok(Said {
             code: said.status.code(),
             out: String::from_utf8(said.stdout)?,
@@ -138,9 +117,7 @@ impl Podman {
 impl Drop for Podman {
     fn drop(&mut self) {
         let pid = fs::read_to_string(self.dir.path().join("nobody/session/libpod/tmp/pause.pid"));
-        let pid = pid
-            .ok()
-            .and_then(|pid| rustix::process::Pid::from_raw(pid.trim().parse().ok()?));
+        let pid = pid.ok().and_then(|pid| rustix::process::Pid::from_raw(pid.trim().parse().ok()?));
         if let Some(pid) = pid {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
@@ -156,25 +133,15 @@ async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<
     let lease = |resource: &'static str, name: &'static str| {
         let host = &host;
         async move {
-            let said = until(
-                || cdi(host, &["lease", resource, "--for", name]),
-                |said| said.code == Some(0),
-            )
-            .await?;
+            let said = until(|| cdi(host, &["lease", resource, "--for", name]), |said| said.code == Some(0)).await?;
             anyhow::Ok(said.out.trim().to_owned())
         }
     };
-    let (fuse, disk) = (
-        lease("devgate.dev/fuse", "e2e-fuse").await?,
-        lease("devgate.dev/loop", "e2e-loop").await?,
-    );
+    let (fuse, disk) = (lease("devgate.dev/fuse", "e2e-fuse").await?, lease("devgate.dev/loop", "e2e-loop").await?);
     let both = [fuse.as_str(), disk.as_str()];
     let open = "exec 3<>/dev/fuse && for d in /dev/loop[0-9]; do exec 4<$d && echo opened $d; done; ls -ln $d";
     let root = podman.run(&[], &both, open)?;
-    assert!(
-        root.code == Some(0) && root.out.starts_with("opened /dev/loop"),
-        "{root:?}"
-    );
+    assert!(root.code == Some(0) && root.out.starts_with("opened /dev/loop"), "{root:?}");
     assert_eq!(root.out.matches("opened").count(), 1, "and no other: {root:?}");
     let other = podman.run(&["--user=1234:1234"], &both, open)?;
     assert!(other.code == Some(0) && other.out.contains(" 1234 "), "{other:?}");
@@ -186,25 +153,14 @@ async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<
     // A rootless one mounts the machine's node, for whom its mode lets in: who is root in the container is not root here.
     for user in ["--user=0:0", "--user=1234:1234"] {
         let open = podman.run_rootless(&[user], &[&fuse], "exec 3<>/dev/fuse && echo opened")?;
-        assert_eq!(
-            (open.code, open.out.as_str()),
-            (Some(0), "opened\n"),
-            "{user}: {open:?}"
-        );
+        assert_eq!((open.code, open.out.as_str()), (Some(0), "opened\n"), "{user}: {open:?}");
     }
     let closed = podman.run_rootless(&[], &both, "ls /dev/fuse && exec 3<$(ls /dev/loop[0-9])")?;
-    assert!(
-        closed.out == "/dev/fuse\n" && closed.err.contains("Permission denied"),
-        "{closed:?}"
-    );
+    assert!(closed.out == "/dev/fuse\n" && closed.err.contains("Permission denied"), "{closed:?}");
 
     // Something takes the file away, and it is back for the next container.
     fs::remove_file("/var/run/cdi/devgate-devgate.dev_fuse=e2e-fuse.json")?;
-    until(
-        || podman.run(&[], &[&fuse], "ls /dev/fuse"),
-        |said| said.code == Some(0),
-    )
-    .await?;
+    until(|| podman.run(&[], &[&fuse], "ls /dev/fuse"), |said| said.code == Some(0)).await?;
 
     for name in ["e2e-fuse", "e2e-loop"] {
         assert_eq!(cdi(&host, &["release", name])?.code, Some(0));
@@ -217,10 +173,7 @@ async fn cdi21_cdi22_podman_gives_containers_what_is_leased() -> anyhow::Result<
     let over = podman.run(&[], &[&once], "true")?;
     assert!(over.err.contains("unresolvable CDI devices"), "{over:?}");
     let over = podman.run(&[], &[&fuse], "true")?;
-    assert!(
-        over.err.contains("unresolvable CDI devices") && over.err.contains(&fuse),
-        "{over:?}"
-    );
+    assert!(over.err.contains("unresolvable CDI devices") && over.err.contains(&fuse), "{over:?}");
     let probe = look(["cdi", "probe"])?;
     assert!(probe.out.contains("--device devgate.probe/probe=probe"), "{probe:?}");
     let works = podman.run(&[], &["devgate.probe/probe=probe"], "echo $DEVGATE_PROBE")?;

@@ -4,12 +4,8 @@ use devgate_tests::{devgate, devgatectl};
 use std::path::Path;
 use std::process::Command;
 
-const HOST: [&str; 9] = [
-    "cdi", "check", "cleanup", "explain", "pull", "reload", "run", "state", "status",
-];
-const WORKSHOP: [&str; 8] = [
-    "conform", "demo", "inspect", "new", "pack", "push", "record", "simulate",
-];
+const HOST: [&str; 9] = ["cdi", "check", "cleanup", "explain", "pull", "reload", "run", "state", "status"];
+const WORKSHOP: [&str; 8] = ["conform", "demo", "inspect", "new", "pack", "push", "record", "simulate"];
 
 fn say(program: &Path, args: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
     let output = Command::new(program).args(args).output()?;
@@ -20,14 +16,8 @@ fn say(program: &Path, args: &[&str]) -> anyhow::Result<(Option<i32>, String, St
 /// The commands that `--help` lists.
 fn commands(program: &Path) -> anyhow::Result<Vec<String>> {
     let (_, help, _) = say(program, &["-h"])?;
-    let listed = help
-        .split("Commands:\n")
-        .nth(1)
-        .and_then(|rest| rest.split("\n\n").next());
-    let names = listed
-        .unwrap_or_default()
-        .lines()
-        .filter(|line| !line.starts_with("   "));
+    let listed = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let names = listed.unwrap_or_default().lines().filter(|line| !line.starts_with("   "));
     let mut names: Vec<_> = names.filter_map(|line| line.split_whitespace().next()).collect();
     names.retain(|name| *name != "help");
     names.sort_unstable();
@@ -48,10 +38,7 @@ fn a_command_that_has_moved_says_where_to() -> anyhow::Result<()> {
     for name in WORKSHOP {
         let (code, out, err) = say(&devgate()?, &[name, "--help"])?;
         assert_eq!((code, out.as_str()), (Some(2), ""), "{name}");
-        assert!(
-            err.contains(&format!("run `devgatectl {name}` with the same options")),
-            "{err}"
-        );
+        assert!(err.contains(&format!("run `devgatectl {name}` with the same options")), "{err}");
     }
     let (code, _, err) = say(&devgate()?, &["conformity"])?;
     assert!(code == Some(2) && err.contains("unrecognized subcommand"), "{err}");
@@ -67,10 +54,7 @@ fn a_recorded_node_is_the_workshop_s() -> anyhow::Result<()> {
         std::fs::write(&path, text)?;
         Ok(path.display().to_string())
     };
-    let policy = file(
-        "policy.yaml",
-        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins: {}\n",
-    )?;
+    let policy = file("policy.yaml", "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins: {}\n")?;
     let node = file("node.umockdev", "P: /devices/virtual/misc/x\nE: SUBSYSTEM=misc\n")?;
     let state = dir.path().join("state").display().to_string();
     for command in [&["check"][..], &["explain", "/dev/x"], &["run", "--state-dir", &state]] {

@@ -24,9 +24,7 @@ const NOT_EVERYWHERE: &str = "devgate_memory_limit_bytes";
 const PATIENCE: Duration = Duration::from_secs(90);
 
 fn monitoring(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../deploy/monitoring")
-        .join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/monitoring").join(file)
 }
 
 /// A Prometheus that ends with the test.
@@ -97,9 +95,7 @@ impl Prometheus {
     async fn scraped(&self) -> anyhow::Result<()> {
         let start = Instant::now();
         loop {
-            let up = self
-                .query("count_over_time(up{job=\"devgate\"}[1m]) > 3 and up == 1")
-                .await;
+            let up = self.query("count_over_time(up{job=\"devgate\"}[1m]) > 3 and up == 1").await;
             match up {
                 Ok(found) if !found.is_empty() => return Ok(()),
                 Err(error) if start.elapsed() > PATIENCE => return Err(error),
@@ -136,10 +132,7 @@ fn queries() -> anyhow::Result<Vec<Query>> {
 }
 
 fn query(of: &Value, target: &Value) -> anyhow::Result<Query> {
-    let mut text = target["expr"]
-        .as_str()
-        .context("expr")?
-        .replace("$__rate_interval", "30s");
+    let mut text = target["expr"].as_str().context("expr")?.replace("$__rate_interval", "30s");
     for variable in ["$node", "$plugin", "$resource"] {
         text = text.replace(variable, ".*");
     }
@@ -155,11 +148,7 @@ fn query(of: &Value, target: &Value) -> anyhow::Result<Query> {
 async fn host() -> anyhow::Result<Host> {
     let policy = generic_policy(&[KIND]);
     let policy = policy.replacen("    hardware:", "    kernel-log: ['^ACME: ([0-9]+)']\n    hardware:", 1);
-    let host = Setup::new(&policy)
-        .on(&recording(&[KIND]))
-        .args(&["--listen", "127.0.0.1:0"])
-        .start()
-        .await?;
+    let host = Setup::new(&policy).on(&recording(&[KIND])).args(&["--listen", "127.0.0.1:0"]).start().await?;
     host.allocatable(RESOURCE, 2).await?;
     ready(&host, port(&host).await?).await?;
     host.kubelet.admit(&Pod::new("a", &[(RESOURCE, 1)])).await?;
@@ -187,21 +176,12 @@ async fn every_query_of_the_dashboard_finds_something_and_every_rule_can_be_run(
             if !found.is_empty() || may_be_empty(query) {
                 break found;
             }
-            ensure!(
-                start.elapsed() < PATIENCE,
-                "panel {}: {} finds nothing",
-                query.panel,
-                query.text
-            );
+            ensure!(start.elapsed() < PATIENCE, "panel {}: {} finds nothing", query.panel, query.text);
             tokio::time::sleep(Duration::from_millis(200)).await;
         };
         for label in &query.labels {
             let has = |one: &Value| one["metric"][label].is_string();
-            ensure!(
-                found.iter().all(has),
-                "panel {}: no label {label} in {found:?}",
-                query.panel
-            );
+            ensure!(found.iter().all(has), "panel {}: no label {label} in {found:?}", query.panel);
         }
     }
     let made_up = prometheus.query("devgate_no_such_metric").await?;
@@ -209,11 +189,7 @@ async fn every_query_of_the_dashboard_finds_something_and_every_rule_can_be_run(
 
     let rules = prometheus.get("/api/v1/rules").await?;
     let groups = rules["groups"].as_array().context("groups")?;
-    let rules: Vec<_> = groups
-        .iter()
-        .filter_map(|group| group["rules"].as_array())
-        .flatten()
-        .collect();
+    let rules: Vec<_> = groups.iter().filter_map(|group| group["rules"].as_array()).flatten().collect();
     ensure!(rules.len() > 30, "only {} rules", rules.len());
     for rule in rules {
         ensure!(rule["health"] == "ok", "{rule}");

@@ -52,12 +52,7 @@ impl Place {
         let out = self.file(out);
         let all = ["record", "-o", text(&out)].into_iter().chain(args.iter().copied());
         let said = look(all)?;
-        anyhow::ensure!(
-            said.code == Some(0) && said.out.is_empty(),
-            "{:?} {}",
-            said.code,
-            said.err
-        );
+        anyhow::ensure!(said.code == Some(0) && said.out.is_empty(), "{:?} {}", said.code, said.err);
         Ok((said, std::fs::read_to_string(out)?))
     }
 }
@@ -77,17 +72,9 @@ fn machine() -> anyhow::Result<Option<Alone>> {
 
 /// Whether umockdev's and udev's programs are here.
 fn umockdev() -> bool {
-    let has = |name| {
-        Command::new(name)
-            .arg("--version")
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
+    let has = |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     let there = has("umockdev-run") && has("umockdev-record") && has("udevadm");
-    assert!(
-        there || std::env::var_os("CI").is_none(),
-        "umockdev and udev are not installed"
-    );
+    assert!(there || std::env::var_os("CI").is_none(), "umockdev and udev are not installed");
     if !there {
         println!("skipped: umockdev and udev are not installed");
     }
@@ -96,9 +83,8 @@ fn umockdev() -> bool {
 
 /// What udev's program says of devices that umockdev plays.
 fn udevadm(node: &Path) -> anyhow::Result<String> {
-    let output = Command::new("umockdev-run")
-        .args(["--device", text(node), "--", "udevadm", "info", "--export-db"])
-        .output()?;
+    let output =
+        Command::new("umockdev-run").args(["--device", text(node), "--", "udevadm", "info", "--export-db"]).output()?;
     let problem = String::from_utf8_lossy(&output.stderr).into_owned();
     anyhow::ensure!(output.status.success() && problem.is_empty(), "{problem}");
     Ok(String::from_utf8(output.stdout)?)
@@ -132,15 +118,8 @@ fn a_policy_means_the_same_on_this_machine_and_its_recording() -> anyhow::Result
     let node = place.file("node.umockdev");
     let components = devgate_tests::components()?;
     let ask = |command: &[&str], root: &str| -> anyhow::Result<Value> {
-        let place = [
-            "--policy",
-            text(&policy),
-            "--components",
-            text(&components),
-            "--node-root",
-            root,
-            "--output=json",
-        ];
+        let place =
+            ["--policy", text(&policy), "--components", text(&components), "--node-root", root, "--output=json"];
         let said = look(command.iter().copied().chain(place))?;
         Ok(serde_json::from_str(&said.out)?)
     };
@@ -163,22 +142,13 @@ fn a_policy_means_the_same_on_this_machine_and_its_recording() -> anyhow::Result
     asked.extend(disks.map(|disk| format!("block/{disk}")).take(4));
     let functions = std::fs::read_dir("/sys/bus/pci/devices").into_iter().flatten();
     asked.extend(
-        functions
-            .filter_map(|entry| Some(format!("pci/{}", entry.ok()?.file_name().into_string().ok()?)))
-            .take(4),
+        functions.filter_map(|entry| Some(format!("pci/{}", entry.ok()?.file_name().into_string().ok()?))).take(4),
     );
     for what in asked {
-        assert_eq!(
-            ask(&["explain", &what], "/")?,
-            ask(&["explain", &what], text(&node))?,
-            "{what}\n{recorded}"
-        );
+        assert_eq!(ask(&["explain", &what], "/")?, ask(&["explain", &what], text(&node))?, "{what}\n{recorded}");
     }
     // And the recording of the recording is the same.
-    let (_, again) = place.record(
-        "again.umockdev",
-        &["--policy", text(&policy), "--node-root", text(&node)],
-    )?;
+    let (_, again) = place.record("again.umockdev", &["--policy", text(&policy), "--node-root", text(&node)])?;
     assert_eq!(recorded, again);
     Ok(())
 }
@@ -193,14 +163,9 @@ fn this_machine_twice_is_the_same_text_and_umockdev_plays_it() -> anyhow::Result
     let still = ["mem", "pci", "cpu", "node", "graphics", "misc"];
     let still = still.into_iter().filter(|name| {
         let listed = [format!("/sys/class/{name}"), format!("/sys/bus/{name}/devices")];
-        listed
-            .iter()
-            .any(|path| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some()))
+        listed.iter().any(|path| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some()))
     });
-    let still: Vec<_> = still
-        .flat_map(|name| ["--subsystem", name])
-        .chain(["--stable"])
-        .collect();
+    let still: Vec<_> = still.flat_map(|name| ["--subsystem", name]).chain(["--stable"]).collect();
     let (_, once) = place.record("once.umockdev", &still)?;
     let (_, twice) = place.record("twice.umockdev", &still)?;
     assert_eq!(once, twice);
@@ -231,14 +196,7 @@ fn umockdev_plays_what_a_recorded_server_is_written_as() -> anyhow::Result<()> {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/nodes/hgx-h100.umockdev");
     let (_, text) = place.record(
         "hgx.umockdev",
-        &[
-            "--all",
-            "--no-redact",
-            "--node-root",
-            server,
-            "--file",
-            "/proc/driver/nvidia/version",
-        ],
+        &["--all", "--no-redact", "--node-root", server, "--file", "/proc/driver/nvidia/version"],
     )?;
     assert!(text.contains("E: DEVGATE=F: /proc/driver/nvidia/version=NVRM version"));
     assert_eq!(places(&text), places(&std::fs::read_to_string(server)?));
@@ -252,9 +210,7 @@ fn what_umockdev_records_of_this_machine_is_a_node() -> anyhow::Result<()> {
         return Ok(());
     };
     let place = Place::new()?;
-    let output = Command::new("umockdev-record")
-        .arg("/sys/devices/virtual/mem/null")
-        .output()?;
+    let output = Command::new("umockdev-record").arg("/sys/devices/virtual/mem/null").output()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout)?;
     let node = place.write("umockdev-record.umockdev", &text)?;
@@ -284,11 +240,7 @@ fn a_servers_gpus_are_recorded_by_policy_without_their_ids() -> anyhow::Result<(
     let (said, text) = place.record("gpus.umockdev", &["--policy", policy, "--node-root", server])?;
     let original = std::fs::read_to_string(server)?;
     for line in original.lines().filter(|line| line.contains("GPU-")) {
-        let id = line
-            .split("GPU-")
-            .nth(1)
-            .and_then(|rest| rest.get(..36))
-            .expect("an id");
+        let id = line.split("GPU-").nth(1).and_then(|rest| rest.get(..36)).expect("an id");
         assert!(!text.contains(id), "{id}");
     }
     assert!(said.err.contains("UUIDs: "), "{}", said.err);
@@ -338,12 +290,7 @@ fn what_cannot_be_recorded_is_told() -> anyhow::Result<()> {
         (vec![], 2),
     ] {
         let said = look(["record", "--node-root", node].into_iter().chain(args.iter().copied()))?;
-        assert_eq!(
-            (said.code, said.out.as_str()),
-            (Some(code), ""),
-            "{args:?}: {}",
-            said.err
-        );
+        assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{args:?}: {}", said.err);
         told += &format!("{}\n", said.err.lines().next().unwrap_or_default());
     }
     let filters = vec![(r"/\S*/(there|policy.yaml)", "[dir]/$1")];
@@ -364,11 +311,7 @@ error: the following required arguments were not provided:
     assert_eq!(forced.code, Some(0), "{}", forced.err);
     assert!(std::fs::read_to_string(&there)?.contains("A: serial=XX00001"));
     let kept = look(["record", "--node-root", node, "--no-redact", "/dev/acme0"])?;
-    assert!(
-        kept.out.contains("A: serial=AB12345") && !kept.err.contains("redacted"),
-        "{}",
-        kept.err
-    );
+    assert!(kept.out.contains("A: serial=AB12345") && !kept.err.contains("redacted"), "{}", kept.err);
     let nothing = look(["record", "--node-root", "/nope", "x"])?;
     assert_eq!(nothing.code, Some(4), "{}", nothing.err);
     assert_eq!(unread(["record", "--node-root", node, "acme0"])?.code, Some(0));

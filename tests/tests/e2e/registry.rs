@@ -27,11 +27,7 @@ struct Registry {
 }
 
 fn run(program: &str, dir: &Path, args: &[&str]) -> anyhow::Result<Output> {
-    let output = Command::new(program)
-        .current_dir(dir)
-        .args(args)
-        .output()
-        .context(program.to_owned())?;
+    let output = Command::new(program).current_dir(dir).args(args).output().context(program.to_owned())?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{program} {args:?}: {said}");
     Ok(output)
@@ -41,11 +37,7 @@ impl Registry {
     /// Starts one; nothing where the tools are not here, which fails where CI is set.
     fn start() -> anyhow::Result<Option<Self>> {
         let is_there = |tool: &&str| {
-            Command::new("which")
-                .arg(tool)
-                .stdout(Stdio::null())
-                .status()
-                .is_ok_and(|status| status.success())
+            Command::new("which").arg(tool).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
         };
         if let Some(tool) = TOOLS.iter().find(|tool| !is_there(tool)) {
             ensure!(std::env::var_os("CI").is_none(), "{tool} is not installed");
@@ -54,50 +46,13 @@ impl Registry {
         }
         let dir = tempfile::Builder::new().prefix("dg-registry-").tempdir()?;
         let at = dir.path();
-        let new = [
-            "req",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-x509",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=Test authority",
-        ];
-        run(
-            "openssl",
-            at,
-            &[&new[..], &["-keyout", "ca.key", "-out", "ca.pem"]].concat(),
-        )?;
-        let new = [
-            "req",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-subj",
-            "/CN=localhost",
-            "-keyout",
-            "server.key",
-        ];
+        let new = ["req", "-newkey", "rsa:2048", "-nodes", "-x509", "-days", "2", "-subj", "/CN=Test authority"];
+        run("openssl", at, &[&new[..], &["-keyout", "ca.key", "-out", "ca.pem"]].concat())?;
+        let new = ["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "server.key"];
         run("openssl", at, &[&new[..], &["-out", "server.csr"]].concat())?;
         std::fs::write(at.join("ext"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n")?;
-        let sign = [
-            "x509",
-            "-req",
-            "-in",
-            "server.csr",
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-        ];
-        run(
-            "openssl",
-            at,
-            &[&sign[..], &["-days", "2", "-extfile", "ext", "-out", "server.pem"]].concat(),
-        )?;
+        let sign = ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"];
+        run("openssl", at, &[&sign[..], &["-days", "2", "-extfile", "ext", "-out", "server.pem"]].concat())?;
         run("htpasswd", at, &["-Bbc", "htpasswd", "anna", "secret"])?;
         std::fs::write(at.join("good.json"), credentials(0, "YW5uYTpzZWNyZXQ="))?;
         let held = Port::find()?;
@@ -116,12 +71,7 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
         std::fs::write(at.join("config.yml"), config)?;
         std::fs::write(at.join("good.json"), credentials(port, "YW5uYTpzZWNyZXQ="))?;
         std::fs::write(at.join("bad.json"), credentials(port, "YW5uYTpzZWNyZWQ="))?;
-        let mut registry = Self {
-            dir,
-            port,
-            _held: held,
-            server: None,
-        };
+        let mut registry = Self { dir, port, _held: held, server: None };
         registry.serve()?;
         Ok(Some(registry))
     }
@@ -137,11 +87,7 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
         self.server = Some(server);
         let deadline = Instant::now() + Duration::from_secs(60);
         while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            ensure!(
-                Instant::now() < deadline,
-                "{}",
-                std::fs::read_to_string(self.path("log"))?
-            );
+            ensure!(Instant::now() < deadline, "{}", std::fs::read_to_string(self.path("log"))?);
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(())
@@ -165,13 +111,7 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
     /// Options with which the program gets in.
     fn options(&self, credentials: &str) -> Vec<String> {
         let path = |name: &str| self.path(name).display().to_string();
-        [
-            "--registry-ca".to_owned(),
-            path("ca.pem"),
-            "--registry-config".to_owned(),
-            path(credentials),
-        ]
-        .to_vec()
+        ["--registry-ca".to_owned(), path("ca.pem"), "--registry-config".to_owned(), path(credentials)].to_vec()
     }
 
     /// Runs `devgate` with them, and with a cache of its own.
@@ -189,13 +129,7 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
     /// Pushes the component that offers whatever its policy says; the reference with its digest.
     fn push(&self, name: &str) -> anyhow::Result<String> {
         let file = devgate_tests::components()?.join("generic.wasm");
-        let args = [
-            "push",
-            &file.display().to_string(),
-            &self.reference(name),
-            "--output",
-            "json",
-        ];
+        let args = ["push", &file.display().to_string(), &self.reference(name), "--output", "json"];
         let (code, out, err) = self.devgate("good.json", &args)?;
         ensure!(code == Some(0), "{err}");
         let pushed: serde_json::Value = serde_json::from_str(&out)?;
@@ -232,31 +166,19 @@ fn a_component_is_pushed_and_pulled_and_nobody_gets_in_without_the_password() ->
         return Ok(());
     };
     let pinned = registry.push("vendor/generic:1")?;
-    ensure!(
-        registry.push("vendor/generic:1")? == pinned,
-        "the same component, the same digest"
-    );
+    ensure!(registry.push("vendor/generic:1")? == pinned, "the same component, the same digest");
     let original = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;
     let out = registry.path("out.wasm").display().to_string();
     for reference in [registry.reference("vendor/generic:1"), pinned.clone()] {
         let (code, text, err) = registry.devgate("good.json", &["pull", &reference, "--out", &out])?;
-        ensure!(
-            code == Some(0) && text.contains(&format!("component: {{oci: \"{pinned}\"}}")),
-            "{text}{err}"
-        );
+        ensure!(code == Some(0) && text.contains(&format!("component: {{oci: \"{pinned}\"}}")), "{text}{err}");
         ensure!(std::fs::read(&out)? == original);
     }
     // A tag is not taken away silently.
-    let other = devgate_tests::components()?
-        .join("overreach.wasm")
-        .display()
-        .to_string();
+    let other = devgate_tests::components()?.join("overreach.wasm").display().to_string();
     let tag = registry.reference("vendor/generic:1");
     let (code, _, err) = registry.devgate("good.json", &["push", &other, &tag])?;
-    ensure!(
-        code == Some(5) && err.contains("the tag is given to sha256:"),
-        "{code:?} {err}"
-    );
+    ensure!(code == Some(5) && err.contains("the tag is given to sha256:"), "{code:?} {err}");
     let (code, _, err) = registry.devgate("good.json", &["push", &other, &tag, "--replace"])?;
     ensure!(code == Some(0), "{err}");
     let policy = registry.path("ext").display().to_string();
@@ -265,16 +187,11 @@ fn a_component_is_pushed_and_pulled_and_nobody_gets_in_without_the_password() ->
     // Whoever may not.
     let fresh = ["pull", &registry.reference("vendor/other:1"), "--out", &out];
     let (code, _, err) = registry.devgate("bad.json", &fresh)?;
-    ensure!(
-        code == Some(1) && err.contains("as anna; check the password") && !err.contains("secred"),
-        "{err}"
-    );
+    ensure!(code == Some(1) && err.contains("as anna; check the password") && !err.contains("secred"), "{err}");
     let (code, _, err) = registry.devgate("ca.pem", &fresh)?;
     ensure!(code == Some(1) && err.contains("is no config.json"), "{err}");
-    let plain = Command::new(devgate_tests::devgate()?)
-        .args(fresh)
-        .args(["--registry-config", "/dev/null"])
-        .output()?;
+    let plain =
+        Command::new(devgate_tests::devgate()?).args(fresh).args(["--registry-config", "/dev/null"]).output()?;
     ensure!(plain.status.code() == Some(1));
     let untrusted = Command::new(devgate_tests::devgate()?)
         .args(fresh)
@@ -309,19 +226,13 @@ fn variables_say_who_we_are_whom_we_trust_and_which_way_to_go() -> anyhow::Resul
             .env("SSL_CERT_FILE", registry.path("ca.pem"))
             .envs(variables.iter().copied())
             .output()?;
-        Ok((
-            output.status.code(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        ))
+        Ok((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
     };
     let (code, err) = pull(&[])?;
     ensure!(code == Some(0), "{err}");
     let none = registry.path("none").display().to_string();
     let (code, err) = pull(&[("DOCKER_CONFIG", &none)])?;
-    ensure!(
-        code == Some(1) && err.contains("--registry-config"),
-        "no credentials: {err}"
-    );
+    ensure!(code == Some(1) && err.contains("--registry-config"), "no credentials: {err}");
     let (code, err) = pull(&[("SSL_CERT_FILE", &none)])?;
     ensure!(code == Some(1) && err.contains("--registry-ca"), "no authority: {err}");
     // A proxy that lets nobody through, and hears where to.
@@ -372,14 +283,8 @@ async fn a_host_runs_what_it_pulled_and_needs_no_registry_after_that() -> anyhow
     host.allocatable(&KINDS[0].resource(), 2).await?;
     let report = status(&host)?;
     let component = &report["plugins"][0]["component"];
-    ensure!(
-        component["file"] == pinned.as_str() && component["pinned"] == true,
-        "{component}"
-    );
-    ensure!(
-        component["sha256"].is_string() && report["registry"]["good"] == 1,
-        "{report}"
-    );
+    ensure!(component["file"] == pinned.as_str() && component["pinned"] == true, "{component}");
+    ensure!(component["sha256"].is_string() && report["registry"]["good"] == 1, "{report}");
     // A reboot during an outage.
     host.end(Signal::TERM).await?;
     registry.stop();
@@ -391,15 +296,9 @@ async fn a_host_runs_what_it_pulled_and_needs_no_registry_after_that() -> anyhow
     host.end(Signal::TERM).await?;
     std::fs::remove_dir_all(host.dir().join("state/components"))?;
     host.spawn()?;
-    let line = host
-        .logged(|line| line.family == "host" && line.message.contains("Connection refused"))
-        .await?;
+    let line = host.logged(|line| line.family == "host" && line.message.contains("Connection refused")).await?;
     let name = registry.reference("vendor/generic");
-    ensure!(
-        line.message.contains(&format!("component {name}: ")),
-        "{}",
-        line.message
-    );
+    ensure!(line.message.contains(&format!("component {name}: ")), "{}", line.message);
     registry.serve()?;
     host.allocatable(&KINDS[0].resource(), 2).await?;
     Ok(())
@@ -419,40 +318,21 @@ async fn only_what_the_key_of_the_policy_signed_is_run() -> anyhow::Result<()> {
     shown(at, "key", &[])?;
     let key = |name: &str| std::fs::read(registry.path(name));
     let component = format!("{{oci: \"{pinned}\", signature: {{cosign-key: vendor.pem}}}}");
-    let host = setup(&registry, &component)
-        .with("vendor.pem", key("vendor.pem")?)
-        .start()
-        .await?;
+    let host = setup(&registry, &component).with("vendor.pem", key("vendor.pem")?).start().await?;
     let line = host.logged(|line| line.family == "refused").await?;
-    ensure!(
-        line.message.contains("has no signature in its registry"),
-        "{}",
-        line.message
-    );
+    ensure!(line.message.contains("has no signature in its registry"), "{}", line.message);
     let (name, digest) = pinned.split_once('@').context("a digest")?;
     let name = name.strip_suffix(":1").context("a tag")?;
     shown(
         at,
         "artifact",
-        &[
-            ("ARTIFACT", name),
-            ("DIGEST", digest),
-            ("REGISTRY_AUTH_FILE", "good.json"),
-            ("SSL_CERT_FILE", "ca.pem"),
-        ],
+        &[("ARTIFACT", name), ("DIGEST", digest), ("REGISTRY_AUTH_FILE", "good.json"), ("SSL_CERT_FILE", "ca.pem")],
     )?;
     // The next attempt finds it.
     host.allocatable(&KINDS[0].resource(), 2).await?;
-    let wrong = setup(&registry, &component)
-        .with("vendor.pem", key("other.pem")?)
-        .start()
-        .await?;
+    let wrong = setup(&registry, &component).with("vendor.pem", key("other.pem")?).start().await?;
     let line = wrong.logged(|line| line.family == "refused").await?;
-    ensure!(
-        line.message.contains("is not signed by a key of the policy"),
-        "{}",
-        line.message
-    );
+    ensure!(line.message.contains("is not signed by a key of the policy"), "{}", line.message);
     Ok(())
 }
 
@@ -526,9 +406,7 @@ async fn why_a_pull_fails_stays_to_be_seen_while_it_is_tried_again() -> anyhow::
     let name = format!("localhost:{port}/vendor/generic@sha256:{}", "ab".repeat(32));
     let policy = generic_policy(&KINDS).replacen("{file: generic.wasm}", &format!("{{oci: \"{name}\"}}"), 1);
     let host = Setup::new(&policy).on(&recording(&KINDS)).start().await?;
-    let line = host
-        .logged(|line| line.family == "host" && line.level == "ERROR")
-        .await?;
+    let line = host.logged(|line| line.family == "host" && line.level == "ERROR").await?;
     ensure!(
         line.message.contains("Connection refused") && line.message.contains("; tried again in "),
         "{}",
@@ -539,10 +417,7 @@ async fn why_a_pull_fails_stays_to_be_seen_while_it_is_tried_again() -> anyhow::
     while !(paused && trying) {
         let plugin = &status(&host)?["plugins"][0];
         let reason = plugin["reason"].as_str().unwrap_or_default();
-        ensure!(
-            plugin["state"] == "quarantined" && reason.contains("Connection refused"),
-            "{plugin}"
-        );
+        ensure!(plugin["state"] == "quarantined" && reason.contains("Connection refused"), "{plugin}");
         trying |= reason.contains("\ntried again now: pulling from ");
         paused |= plugin["retry_at"].is_string();
         ensure!(Instant::now() < deadline, "{plugin}");

@@ -22,10 +22,7 @@ fn policy(host: &Host) -> std::path::PathBuf {
 
 fn registrations(host: &Host) -> usize {
     let events = host.kubelet.events();
-    events
-        .iter()
-        .filter(|at| matches!(at.event, Event::Registered { .. }))
-        .count()
+    events.iter().filter(|at| matches!(at.event, Event::Registered { .. })).count()
 }
 
 async fn started() -> anyhow::Result<(Host, Devices)> {
@@ -45,35 +42,22 @@ async fn an_edit_is_applied_without_a_gap_and_a_mistake_not_at_all() -> anyhow::
     host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench0", 1)])).await?;
     let good = devices.policy();
     replace(&policy(&host), &good.replacen("hardware:", "hardwear:", 1));
-    let line = host
-        .logged(|line| line.message.starts_with("policy: not reloaded"))
-        .await?;
+    let line = host.logged(|line| line.message.starts_with("policy: not reloaded")).await?;
     assert_eq!(line.level, "ERROR");
     assert!(line.message.contains("did you mean \"hardware\""), "{}", line.message);
     // What a pod has would get another id.
     let replicas = good.replacen("    hardware:", "    replicas: 3\n    hardware:", 1);
     replace(&policy(&host), &replicas);
-    host.logged(|line| line.message.contains("would have another id (replicas)"))
-        .await?;
+    host.logged(|line| line.message.contains("would have another id (replicas)")).await?;
     host.allocatable("devgate.dev/bench0", 2).await?;
     // The other plugin's may.
-    let other = good.replacen(
-        "resources: [devgate.dev/bench1]",
-        "resources: [devgate.dev/bench1]\n    replicas: 3",
-        1,
-    );
+    let other = good.replacen("resources: [devgate.dev/bench1]", "resources: [devgate.dev/bench1]\n    replicas: 3", 1);
     replace(&policy(&host), &other);
     let line = host.logged(|line| line.message.starts_with("policy: reloaded")).await?;
     assert_eq!(line.message, "policy: reloaded: changed bench1");
     host.allocatable("devgate.dev/bench1", 6).await?;
-    assert_eq!(
-        registrations(&host),
-        before,
-        "no stream ended and nothing was registered again"
-    );
-    host.kubelet
-        .admit(&Pod::new("b", &[("devgate.dev/bench0", 1), ("devgate.dev/bench1", 2)]))
-        .await?;
+    assert_eq!(registrations(&host), before, "no stream ended and nothing was registered again");
+    host.kubelet.admit(&Pod::new("b", &[("devgate.dev/bench0", 1), ("devgate.dev/bench1", 2)])).await?;
     Ok(())
 }
 
@@ -92,8 +76,7 @@ async fn a_configmaps_swap_adds_and_removes_plugins_and_a_signal_hurries_it() ->
     let line = host.logged(|line| line.message.starts_with("policy: reloaded")).await?;
     assert_eq!(line.message, "policy: reloaded: gone bench1");
     host.allocatable("devgate.dev/bench1", 0).await?;
-    host.logged(|line| line.message == "resource devgate.dev/bench1: no longer offered")
-        .await?;
+    host.logged(|line| line.message == "resource devgate.dev/bench1: no longer offered").await?;
     let empty = |at: &devgate_fake_kubelet::Moment| matches!(&at.event, Event::List { resource, healthy: 0, unhealthy: 0 } if resource == "devgate.dev/bench1");
     assert!(host.kubelet.events().iter().any(empty), "empty first, then gone");
     std::fs::create_dir(host.dir().join("..3"))?;
@@ -121,12 +104,7 @@ async fn a_component_whose_file_is_gone_or_is_no_file_is_told() -> anyhow::Resul
     let told = |why: &str| -> anyhow::Result<()> {
         let said = reload()?;
         assert_eq!(said.code, Some(5), "{why}: {}{}", said.out, said.err);
-        assert!(
-            said.out
-                .starts_with("policy: not reloaded, what was in force goes on:\n"),
-            "{}",
-            said.out
-        );
+        assert!(said.out.starts_with("policy: not reloaded, what was in force goes on:\n"), "{}", said.out);
         for plugin in ["bench0", "bench1"] {
             let line = format!("plugin {plugin}: component {}: {why}", file.display());
             assert!(said.out.contains(&line), "{line}: {}", said.out);
@@ -166,10 +144,7 @@ async fn a_reload_that_is_asked_for_is_answered_and_may_be_forced() -> anyhow::R
     let said = reload(&[])?;
     assert_eq!(
         (said.code, said.out.as_str()),
-        (
-            Some(0),
-            "policy: reloaded: it means the same as before, and no component is another; nothing is changed\n"
-        )
+        (Some(0), "policy: reloaded: it means the same as before, and no component is another; nothing is changed\n")
     );
     host.kubelet.admit(&Pod::new("a", &[("devgate.dev/bench1", 1)])).await?;
     replace(&policy(&host), &devices.policy_of(1));
@@ -178,11 +153,7 @@ async fn a_reload_that_is_asked_for_is_answered_and_may_be_forced() -> anyhow::R
     assert!(said.out.starts_with("policy: not reloaded, what was in force goes on:\nplugin bench1: is not in the policy any more, and a pod may hold device "), "{}", said.out);
     let shown = status()?;
     assert_eq!(shown.code, Some(5));
-    assert!(
-        shown.out.contains("policy: another one is REFUSED for "),
-        "{}",
-        shown.out
-    );
+    assert!(shown.out.contains("policy: another one is REFUSED for "), "{}", shown.out);
     let said = reload(&["--force"])?;
     assert_eq!(
         (said.code, said.out.as_str()),
@@ -210,26 +181,18 @@ async fn a_reload_that_leaves_a_resource_empty_says_so_until_it_is_mended() -> a
     let good = devices.policy();
     let (before, after) = good.split_once("  bench1:").context("a second plugin")?;
     // The first is the selector's.
-    let wrong = format!(
-        "{before}  bench1:{}",
-        after.replacen("subsystem: b", "subsystem: bb", 1)
-    );
+    let wrong = format!("{before}  bench1:{}", after.replacen("subsystem: b", "subsystem: bb", 1));
     replace(&policy(&host), &wrong);
     let said = reload()?;
     let lost = "resource devgate.dev/bench1: 2 devices before, none now (check the selectors of plugin bench1: none of them matches a device of this node)";
     // The host may have seen the file before it was asked.
     assert_eq!(said.code, Some(0), "{}", said.out);
-    let line = host
-        .logged(|line| line.message.starts_with("policy: resource "))
-        .await?;
+    let line = host.logged(|line| line.message.starts_with("policy: resource ")).await?;
     assert_eq!((line.level.as_str(), line.message), ("WARN", format!("policy: {lost}")));
     host.allocatable("devgate.dev/bench1", 0).await?;
     let shown = status()?;
     assert!(
-        shown
-            .out
-            .contains("policy: there were more devices before it was put in force ")
-            && shown.out.contains(lost),
+        shown.out.contains("policy: there were more devices before it was put in force ") && shown.out.contains(lost),
         "{}",
         shown.out
     );

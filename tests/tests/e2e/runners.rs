@@ -24,10 +24,7 @@ fn runners(host: &Host) -> anyhow::Result<Vec<Pid>> {
 }
 
 async fn good() -> anyhow::Result<Host> {
-    let host = Setup::new(&generic_policy(&[KIND]))
-        .on(&recording(&[KIND]))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&[KIND])).on(&recording(&[KIND])).start().await?;
     host.allocatable(RESOURCE, 2).await?;
     Ok(host)
 }
@@ -55,10 +52,7 @@ async fn a_component_whose_process_is_killed_is_called_in_another_one() -> anyho
         allocate(&mut client, &ids).await?;
     }
     let (now, open) = holds(&host)?;
-    assert!(
-        now <= threads + 2 && open <= descriptors + 2,
-        "{now} threads, {open} descriptors"
-    );
+    assert!(now <= threads + 2 && open <= descriptors + 2, "{now} threads, {open} descriptors");
     assert_eq!(runners(&host)?.len(), 1);
     assert_eq!(host.kubelet.allocatable(RESOURCE), Some(2));
     Ok(())
@@ -70,21 +64,14 @@ async fn a_component_whose_process_is_stopped_costs_its_call_and_no_more() -> an
     let host = good().await?;
     let mut client = crate::conformance::client(&host, RESOURCE).await?;
     allocate(&mut client, &["bench0-0"]).await?;
-    let [runner] = *runners(&host)? else {
-        anyhow::bail!("one runner")
-    };
+    let [runner] = *runners(&host)? else { anyhow::bail!("one runner") };
     kill_process(runner, Signal::STOP)?;
     let begun = Instant::now();
     let error = allocate(&mut client, &["bench0-1"]).await.unwrap_err();
-    assert!(
-        error.message().contains("exceeded its") && error.message().contains("limits.deadline"),
-        "{error}"
-    );
+    assert!(error.message().contains("exceeded its") && error.message().contains("limits.deadline"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(10));
     allocate(&mut client, &["bench0-1"]).await?;
-    let [another] = *runners(&host)? else {
-        anyhow::bail!("one runner")
-    };
+    let [another] = *runners(&host)? else { anyhow::bail!("one runner") };
     assert_ne!(runner, another);
     Ok(())
 }
@@ -93,9 +80,7 @@ async fn a_component_whose_process_is_stopped_costs_its_call_and_no_more() -> an
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_killed_takes_its_runners_along() -> anyhow::Result<()> {
     let host = good().await?;
-    let [runner] = *runners(&host)? else {
-        anyhow::bail!("one runner")
-    };
+    let [runner] = *runners(&host)? else { anyhow::bail!("one runner") };
     host.kill()?;
     let is_there = || Path::new(&format!("/proc/{}", runner.as_raw_nonzero())).exists();
     let until = Instant::now() + Duration::from_secs(10);
@@ -127,21 +112,11 @@ async fn a_component_may_have_all_the_memory_that_its_policy_gives_it() -> anyho
         .with("larger.wasm", grows(2_048))
         .start()
         .await?;
-    let line = host
-        .logged(|line| line.plugin == "larger" && line.level == "ERROR")
-        .await?;
-    assert!(
-        line.message.contains("exceeded its 128MiB of memory (limits.memory)"),
-        "{}",
-        line.message
-    );
-    host.logged(|line| line.plugin == "large" && line.message.contains("loaded"))
-        .await?;
+    let line = host.logged(|line| line.plugin == "larger" && line.level == "ERROR").await?;
+    assert!(line.message.contains("exceeded its 128MiB of memory (limits.memory)"), "{}", line.message);
+    host.logged(|line| line.plugin == "large" && line.message.contains("loaded")).await?;
     host.allocatable(RESOURCE, 2).await?;
-    let complains = host
-        .lines()
-        .into_iter()
-        .find(|line| line.plugin == "large" && line.level == "ERROR");
+    let complains = host.lines().into_iter().find(|line| line.plugin == "large" && line.level == "ERROR");
     assert!(complains.is_none(), "{complains:?}");
     Ok(())
 }
@@ -158,22 +133,15 @@ pub(crate) fn with_room(number: usize) -> Vec<u8> {
 
 /// Puts native code into the machine code that a host has kept of a component, as one would that could write there.
 pub(crate) fn patch(kept: &Path, component: &[u8], native: &[u8]) -> anyhow::Result<()> {
-    let begins: String = Sha256::digest(component)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let begins: String = Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect();
     let files = fs::read_dir(kept)?.flatten();
-    let file = files
-        .map(|entry| entry.path())
-        .find(|path| path.to_string_lossy().contains(&begins));
+    let file = files.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains(&begins));
     let file = file.ok_or_else(|| anyhow::anyhow!("its code was not kept"))?;
     let mut all = fs::read(&file)?;
     let mark = MARK.to_le_bytes();
     let at = all.windows(8).position(|part| part == mark);
     // Before its eight bytes, the instruction that loads them has two.
-    let at = at
-        .and_then(|at| at.checked_sub(2))
-        .ok_or_else(|| anyhow::anyhow!("there is no room in it"))?;
+    let at = at.and_then(|at| at.checked_sub(2)).ok_or_else(|| anyhow::anyhow!("there is no room in it"))?;
     all[at..at + native.len()].copy_from_slice(native);
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let digest = Sha256::new().chain_update(name).chain_update(&all[32..]).finalize();
@@ -269,19 +237,11 @@ async fn native_code_in_a_component_can_call_nothing() -> anyhow::Result<()> {
         .iter()
         .map(|(name, number)| ((*name).to_owned(), system_call(*number), "tried a system call"))
         .collect();
-    tried.push((
-        "int-80".to_owned(),
-        vec![0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x0f, 0x0b],
-        "tried a system call",
-    ));
+    tried.push(("int-80".to_owned(), vec![0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x0f, 0x0b], "tried a system call"));
     // Memory that no limit counts: shared with others, and not to be written to any more.
     tried.push(("mmap-shared".to_owned(), map(0x21), "tried a system call"));
     tried.push(("mmap-grows-down".to_owned(), map(0x122), "tried a system call"));
-    tried.push((
-        "mprotect-read".to_owned(),
-        [&[0xba, 1, 0, 0, 0], &*system_call(10)].concat(),
-        "tried a system call",
-    ));
+    tried.push(("mprotect-read".to_owned(), [&[0xba, 1, 0, 0, 0], &*system_call(10)].concat(), "tried a system call"));
     tried.push(("mmap-private".to_owned(), map(0x22), "it crashed"));
     tried.push(("getpid".to_owned(), system_call(39), "it crashed"));
     let components: Vec<_> = (0..tried.len()).map(with_room).collect();
@@ -295,8 +255,7 @@ async fn native_code_in_a_component_can_call_nothing() -> anyhow::Result<()> {
     }
     let mut host = setup.start().await?;
     for (name, ..) in &tried {
-        host.logged(|line| line.plugin == *name && line.message.contains("loaded"))
-            .await?;
+        host.logged(|line| line.plugin == *name && line.message.contains("loaded")).await?;
     }
     host.end(Signal::TERM).await?;
     let kept = host.dir().join("state/compiled");

@@ -67,10 +67,7 @@ async fn a_service_manager_hears_that_a_host_waits_for_another_one() -> anyhow::
         }
     };
     assert!(said.contains("EXTEND_TIMEOUT_USEC=30000000"), "{said}");
-    assert!(
-        said.contains("STATUS=state directory ") && said.contains("another devgate"),
-        "{said}"
-    );
+    assert!(said.contains("STATUS=state directory ") && said.contains("another devgate"), "{said}");
     assert_eq!(host.end(Signal::TERM).await?.code(), Some(0));
     Ok(())
 }
@@ -88,9 +85,6 @@ async fn a_host_that_cannot_start_is_never_ready() -> anyhow::Result<()> {
         .start()
         .await?;
     assert_eq!(host.ended().await?.code(), Some(3));
-    assert_eq!(
-        socket.try_recv(&mut [0; 16]).map_err(|e| e.kind()),
-        Err(std::io::ErrorKind::WouldBlock)
-    );
+    assert_eq!(socket.try_recv(&mut [0; 16]).map_err(|e| e.kind()), Err(std::io::ErrorKind::WouldBlock));
     Ok(())
 }

@@ -71,12 +71,7 @@ fn the_policies_of_all_components_pass_their_check() -> anyhow::Result<()> {
             }
             let output = Command::new(devgatectl()?)
                 .args([Path::new("check"), Path::new("--run"), Path::new("--policy"), &policy])
-                .args([
-                    Path::new("--node-root"),
-                    &node,
-                    Path::new("--components"),
-                    &components()?,
-                ])
+                .args([Path::new("--node-root"), &node, Path::new("--components"), &components()?])
                 .output()?;
             let (text, wrong) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
             assert!(output.status.success(), "{}:\n{text}\n{wrong}", node.display());

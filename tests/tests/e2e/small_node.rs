@@ -68,9 +68,7 @@ impl Place {
 
     /// The same on another recorded node.
     pub(crate) fn on(node: &str, plugins: &str) -> anyhow::Result<Self> {
-        let place = Self {
-            dir: tempfile::tempdir()?,
-        };
+        let place = Self { dir: tempfile::tempdir()? };
         let write = |name: &str, text: &str| std::fs::write(place.dir.path().join(name), text);
         write("node.umockdev", node)?;
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";

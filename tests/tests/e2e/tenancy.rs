@@ -29,23 +29,14 @@ fn node(fails: &[&str]) -> String {
 }
 
 async fn start() -> anyhow::Result<Host> {
-    let host = Setup::new(POLICY)
-        .on(&node(&[]))
-        .args(&["--pod-resources-every=200"])
-        .start()
-        .await?;
+    let host = Setup::new(POLICY).on(&node(&[])).args(&["--pod-resources-every=200"]).start().await?;
     host.allocatable(PROBE, 1).await?;
     Ok(host)
 }
 
 /// Lets these calls fail from now on, and no others.
 async fn fail(host: &Host, calls: &[&str]) -> anyhow::Result<()> {
-    let read = || {
-        host.lines()
-            .iter()
-            .filter(|line| line.message.contains("read again"))
-            .count()
-    };
+    let read = || host.lines().iter().filter(|line| line.message.contains("read again")).count();
     let before = read();
     host.replay(&node(calls))?;
     host.wait(|_| read() > before).await?;
@@ -56,9 +47,7 @@ async fn fail(host: &Host, calls: &[&str]) -> anyhow::Result<()> {
 fn done(host: &Host) -> Vec<&'static str> {
     let said = |line: devgate_tests::Line| {
         let calls = ["prepare", "allocate", "release"].into_iter();
-        calls
-            .into_iter()
-            .find(|call| line.message.contains(&format!("{call} probe0")))
+        calls.into_iter().find(|call| line.message.contains(&format!("{call} probe0")))
     };
     host.lines().into_iter().filter_map(said).collect()
 }
@@ -144,8 +133,7 @@ async fn c43_what_pods_have_is_known_again_after_the_host_was_killed() -> anyhow
     host.kubelet.remove("stays");
     host.spawn()?;
     expect(&host, 3, &["release"]).await?;
-    host.wait(|_| host.recorded().is_ok_and(|text| !text.contains("probe0\": {")))
-        .await?;
+    host.wait(|_| host.recorded().is_ok_and(|text| !text.contains("probe0\": {"))).await?;
     host.kubelet.admit(&pod("another")).await?;
     expect(&host, 4, &["prepare", "allocate"]).await?;
     host.end(Signal::KILL).await?;
@@ -165,9 +153,7 @@ async fn c44_a_pod_that_is_rejected_in_the_middle_keeps_nothing() -> anyhow::Res
     // In whatever order the kubelet goes through the resources.
     for n in 0..20 {
         let mut unlucky = pod(&format!("unlucky-{n}"));
-        unlucky.containers[0]
-            .resources
-            .insert("example.com/absent".to_owned(), 1);
+        unlucky.containers[0].resources.insert("example.com/absent".to_owned(), 1);
         assert!(host.kubelet.admit(&unlucky).await.is_err());
     }
     // It is free for the next pod, and made clean for it.
@@ -177,11 +163,7 @@ async fn c44_a_pod_that_is_rejected_in_the_middle_keeps_nothing() -> anyhow::Res
     let count = |call: &str| calls.iter().filter(|done| **done == call).count();
     assert!(count("prepare") > 1, "{calls:?}");
     // Each after a release, the first one of what nobody knows of.
-    assert_eq!(
-        (count("prepare"), count("allocate")),
-        (count("release"), count("release")),
-        "{calls:?}"
-    );
+    assert_eq!((count("prepare"), count("allocate")), (count("release"), count("release")), "{calls:?}");
     host.kubelet.remove("lucky");
     expect(&host, calls.len(), &["release"]).await
 }

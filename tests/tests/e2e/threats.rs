@@ -14,11 +14,7 @@ const GOOD: Kind = Kind { class: 0, count: 2 };
 /// A plugin that is well, and after it the hostile one.
 async fn beside_a_good_one(component: Vec<u8>, more: &str) -> anyhow::Result<Host> {
     let policy = format!("{}{}", generic_policy(&[GOOD]), entry("bad", BAD, more));
-    let host = Setup::new(&policy)
-        .on(&recording(&[GOOD]))
-        .with("bad.wasm", component)
-        .start()
-        .await?;
+    let host = Setup::new(&policy).on(&recording(&[GOOD])).with("bad.wasm", component).start().await?;
     host.allocatable(&GOOD.resource(), 2).await?;
     Ok(host)
 }
@@ -26,10 +22,7 @@ async fn beside_a_good_one(component: Vec<u8>, more: &str) -> anyhow::Result<Hos
 fn unit(id: &str, properties: &[(&str, &str)]) -> Unit {
     Unit {
         id: id.to_owned(),
-        properties: properties
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
+        properties: properties.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
     }
 }
 
@@ -39,10 +32,7 @@ fn assert_readable(host: &Host) {
         assert!(!line.level.is_empty(), "not one JSON object a line: {line:?}");
         assert!(line.message.len() < 8 << 10, "{} bytes", line.message.len());
         // The host's own messages may have several lines; escapes never come from anybody.
-        assert!(
-            !line.message.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']),
-            "{line:?}"
-        );
+        assert!(!line.message.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{line:?}");
     }
 }
 
@@ -88,10 +78,7 @@ fn every_line_of_the_page_has_tests_that_exist() -> anyhow::Result<()> {
     }
     let of_the_page: Vec<_> = asked.iter().map(|(what, _)| *what).collect();
     let of_the_list: Vec<_> = shown.iter().map(|(what, _)| *what).collect();
-    assert_eq!(
-        of_the_page, of_the_list,
-        "docs/threats.md and tests/threats.txt have the same lines"
-    );
+    assert_eq!(of_the_page, of_the_list, "docs/threats.md and tests/threats.txt have the same lines");
     for (what, named) in &shown {
         assert!(!named.is_empty(), "{what}: no test");
         let wrong: Vec<_> = named.iter().filter(|name| !tests.contains(**name)).collect();
@@ -102,10 +89,7 @@ fn every_line_of_the_page_has_tests_that_exist() -> anyhow::Result<()> {
     let (invariants, _) = invariants.split_once("\n## ").expect("its end");
     let named: Vec<_> = invariants.split('`').skip(1).step_by(2).collect();
     let wrong: Vec<_> = named.iter().filter(|name| !tests.contains(**name)).collect();
-    assert!(
-        wrong.is_empty() && named.len() > 5,
-        "ARCHITECTURE.md: no such tests: {wrong:?}"
-    );
+    assert!(wrong.is_empty() && named.len() > 5, "ARCHITECTURE.md: no such tests: {wrong:?}");
     Ok(())
 }
 
@@ -119,15 +103,9 @@ fn every_test_that_the_rules_of_cdi_name_exists() -> anyhow::Result<()> {
     let table = std::fs::read_to_string(root.join("host/cdi/CONFORMANCE.md"))?;
     let named: BTreeSet<_> = table.split('`').skip(1).step_by(2).collect();
     let of_the_table = |name: &str| name.starts_with("cdi") && name.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
-    let missing: Vec<_> = tests
-        .iter()
-        .filter(|name| of_the_table(name) && !named.contains(name.as_str()))
-        .collect();
+    let missing: Vec<_> = tests.iter().filter(|name| of_the_table(name) && !named.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "not in the table: {missing:?}");
-    let wrong: Vec<_> = named
-        .iter()
-        .filter(|name| of_the_table(name) && !tests.contains(**name))
-        .collect();
+    let wrong: Vec<_> = named.iter().filter(|name| of_the_table(name) && !tests.contains(**name)).collect();
     assert!(wrong.is_empty() && named.len() > 20, "no such tests: {wrong:?}");
     Ok(())
 }
@@ -166,15 +144,7 @@ fn collect(dir: &Path, tests: &mut BTreeSet<String>) -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_pools_and_odd_names_is_cut_down_to_what_is_granted() -> anyhow::Result<()> {
     let mut pools: Vec<(String, Vec<Unit>)> = (0..3_000).map(|n| (format!("test.dev/p{n}"), vec![])).collect();
-    let odd = [
-        "",
-        "gpu",
-        "\u{1b}[2J/x",
-        "kubernetes.io/gpu",
-        "../../etc",
-        "devgate.dev/bench0",
-        "a/\u{202e}b",
-    ];
+    let odd = ["", "gpu", "\u{1b}[2J/x", "kubernetes.io/gpu", "../../etc", "devgate.dev/bench0", "a/\u{202e}b"];
     pools.extend(odd.map(|name| (name.to_owned(), vec![unit("x", &[])])));
     pools.push(("y".repeat(4_096), vec![]));
     pools.push((BAD.to_owned(), vec![unit("real", &[])]));
@@ -225,29 +195,17 @@ async fn ids_that_look_like_something_else_are_refused() -> anyhow::Result<()> {
     let mut units: Vec<Unit> = odd.iter().map(|id| unit(id, &[])).collect();
     units.push(unit("good", &[]));
     let mut memory = Memory::default();
-    let (body, edits) = (
-        memory.pools(&[(BAD.to_owned(), units)]),
-        memory.edits(&Edits::default()),
-    );
+    let (body, edits) = (memory.pools(&[(BAD.to_owned(), units)]), memory.edits(&Edits::default()));
     // A text with NUL fails the whole answer, as the contract says.
     let host = beside_a_good_one(memory.plugin(&body, HEALTHY, &edits), "").await?;
-    let line = host
-        .logged(|line| line.plugin == "bad" && line.level == "ERROR")
-        .await?;
+    let line = host.logged(|line| line.plugin == "bad" && line.level == "ERROR").await?;
     assert_eq!(line.family, "guest", "{}", line.message);
     assert_eq!(host.kubelet.capacity(BAD), None);
     drop(host);
-    let mut units: Vec<Unit> = odd
-        .iter()
-        .filter(|id| !id.contains('\0'))
-        .map(|id| unit(id, &[]))
-        .collect();
+    let mut units: Vec<Unit> = odd.iter().filter(|id| !id.contains('\0')).map(|id| unit(id, &[])).collect();
     units.push(unit("good", &[]));
     let mut memory = Memory::default();
-    let (body, edits) = (
-        memory.pools(&[(BAD.to_owned(), units)]),
-        memory.edits(&Edits::default()),
-    );
+    let (body, edits) = (memory.pools(&[(BAD.to_owned(), units)]), memory.edits(&Edits::default()));
     let host = beside_a_good_one(memory.plugin(&body, HEALTHY, &edits), "    replicas: 2\n").await?;
     host.allocatable(BAD, 2).await?;
     let ids: Vec<_> = host.kubelet.devices(BAD).into_keys().collect();
@@ -267,13 +225,7 @@ async fn with_edits(edits: &Edits, properties: &[(&str, &str)], containers: &str
 }
 
 fn env(pairs: &[(&str, &str)]) -> Edits {
-    Edits {
-        env: pairs
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-        ..Edits::default()
-    }
+    Edits { env: pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(), ..Edits::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -296,10 +248,7 @@ async fn a_value_that_the_policy_does_not_expect_fails_the_allocation() -> anyho
         assert_readable(&host);
     }
     let host = with_edits(&env(&[("TEST_BAD", "u")]), &[], rules).await?;
-    assert_eq!(
-        allocate(&mut client(&host, BAD).await?, &["u"]).await?.envs["TEST_BAD"],
-        "u"
-    );
+    assert_eq!(allocate(&mut client(&host, BAD).await?, &["u"]).await?.envs["TEST_BAD"], "u");
     Ok(())
 }
 
@@ -324,14 +273,9 @@ async fn a_property_cannot_break_out_of_a_template() -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cdi_by_the_back_door_is_refused() -> anyhow::Result<()> {
-    let annotation = |key: &str| Edits {
-        annotations: vec![(key.to_owned(), "vendor.com/gpu=all".to_owned())],
-        ..Edits::default()
-    };
-    let cdi = |name: &str| Edits {
-        cdi: vec![name.to_owned()],
-        ..Edits::default()
-    };
+    let annotation =
+        |key: &str| Edits { annotations: vec![(key.to_owned(), "vendor.com/gpu=all".to_owned())], ..Edits::default() };
+    let cdi = |name: &str| Edits { cdi: vec![name.to_owned()], ..Edits::default() };
     for edits in [
         annotation("cdi.k8s.io/vendor_gpu"),
         annotation("CDI.K8S.IO/vendor_gpu"),
@@ -365,8 +309,7 @@ async fn a_flood_of_log_lines_is_cut() -> anyhow::Result<()> {
     );
     let more = "    limits: {cpu: 5s, deadline: 10s, transfer: 64MiB}\n";
     let host = beside_a_good_one(memory.plugin(&enumerate, NOTHING, NOTHING), more).await?;
-    host.logged(|line| line.plugin == "bad" && line.message.contains("bytes dropped"))
-        .await?;
+    host.logged(|line| line.plugin == "bad" && line.message.contains("bytes dropped")).await?;
     assert_readable(&host);
     let lines: Vec<_> = host.lines().into_iter().filter(|line| line.plugin == "bad").collect();
     let bytes: usize = lines.iter().map(|line| line.message.len()).sum();
@@ -378,10 +321,7 @@ async fn a_flood_of_log_lines_is_cut() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn units_that_blink_cost_only_themselves() -> anyhow::Result<()> {
     let kinds = [GOOD, Kind { class: 1, count: 2 }];
-    let host = Setup::new(&generic_policy(&kinds))
-        .on(&recording(&kinds))
-        .start()
-        .await?;
+    let host = Setup::new(&generic_policy(&kinds)).on(&recording(&kinds)).start().await?;
     for kind in kinds {
         host.allocatable(&kind.resource(), 2).await?;
     }
@@ -406,10 +346,6 @@ async fn units_that_blink_cost_only_themselves() -> anyhow::Result<()> {
     assert_eq!(lists(&GOOD.resource()), before.0, "the other resource was not touched");
     // One at once and then one per 500 ms at most.
     let most = usize::try_from(before.2.elapsed().as_millis() / 500)? + 2;
-    assert!(
-        lists(&blinking) - before.1 <= most,
-        "{} lists",
-        lists(&blinking) - before.1
-    );
+    assert!(lists(&blinking) - before.1 <= most, "{} lists", lists(&blinking) - before.1);
     Ok(())
 }

@@ -21,10 +21,7 @@ fn its_components_and_policies_do_what_they_did() -> anyhow::Result<()> {
     }
     assert_eq!(folders.len(), 10);
     let mut simulate = Command::new(devgatectl()?);
-    simulate
-        .arg("simulate")
-        .args(&folders)
-        .args(["--jobs", "2", "--components"]);
+    simulate.arg("simulate").args(&folders).args(["--jobs", "2", "--components"]);
     let output = simulate.arg(fixtures().join("components")).output()?;
     let (text, wrong) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     assert!(output.status.success(), "{text}\n{wrong}");
@@ -37,10 +34,7 @@ async fn what_it_gave_is_known_and_it_can_come_back() -> anyhow::Result<()> {
     const SERIAL: &str = "example.com/serial";
     let left = std::fs::read_to_string(fixtures().join("state/handed-out.json"))?;
     let mut export = Command::new(devgate()?);
-    let said = export
-        .args(["state", "export", "--state-dir"])
-        .arg(fixtures().join("state"))
-        .output()?;
+    let said = export.args(["state", "export", "--state-dir"]).arg(fixtures().join("state")).output()?;
     // Others may write to a checkout's directories, and devgate trusts none such: then the copy below says it.
     assert!(!said.status.success() || String::from_utf8(said.stdout)? == left);
 
@@ -52,13 +46,7 @@ async fn what_it_gave_is_known_and_it_can_come_back() -> anyhow::Result<()> {
     let state = host.dir().join("state");
     std::fs::remove_dir_all(&state)?;
     let mut copy = Command::new("cp");
-    assert!(
-        copy.arg("-rT")
-            .arg(fixtures().join("state"))
-            .arg(&state)
-            .status()?
-            .success()
-    );
+    assert!(copy.arg("-rT").arg(fixtures().join("state")).arg(&state).status()?.success());
     let mut private = Command::new("chmod");
     assert!(private.args(["-R", "go="]).arg(&state).status()?.success());
     assert_eq!(host.recorded()?, left);
@@ -68,11 +56,7 @@ async fn what_it_gave_is_known_and_it_can_come_back() -> anyhow::Result<()> {
     assert_eq!(host.recorded()?, left, "it is in the journal now");
     assert!(!state.join("handed-out.json").exists());
     host.end(Signal::TERM).await?;
-    assert_eq!(
-        std::fs::read_to_string(state.join("handed-out.json"))?,
-        left,
-        "as it would have left it"
-    );
+    assert_eq!(std::fs::read_to_string(state.join("handed-out.json"))?, left, "as it would have left it");
     assert_eq!(host.recorded()?, left);
 
     // The other device of the resource is given, and beside what was given then it is one more.
@@ -81,9 +65,6 @@ async fn what_it_gave_is_known_and_it_can_come_back() -> anyhow::Result<()> {
     host.kubelet.admit(&Pod::new("two", &[(SERIAL, 2)])).await?;
     host.end(Signal::KILL).await?;
     let now = host.recorded()?;
-    assert!(
-        now.contains("/dev/ttyUSB0") && now.contains("/dev/ttyUSB1") && now.contains("/dev/fuse"),
-        "{now}"
-    );
+    assert!(now.contains("/dev/ttyUSB0") && now.contains("/dev/ttyUSB1") && now.contains("/dev/fuse"), "{now}");
     Ok(())
 }

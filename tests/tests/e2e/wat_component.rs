@@ -9,15 +9,10 @@ fn component(core: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let wit = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
     let (package, _) = resolve.push_dir(wit).expect("the contract parses");
-    let world = resolve
-        .select_world(&[package], Some("component"))
-        .expect("the world is there");
+    let world = resolve.select_world(&[package], Some("component")).expect("the world is there");
     let mut module = wat::parse_str(core).expect("the module parses");
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
-    let mut encoder = ComponentEncoder::default()
-        .validate(true)
-        .module(&module)
-        .expect("a module of the contract");
+    let mut encoder = ComponentEncoder::default().validate(true).module(&module).expect("a module of the contract");
     encoder.encode().expect("a component")
 }
 
@@ -52,10 +47,7 @@ pub(crate) struct Unit {
 
 impl Unit {
     pub(crate) fn new(id: &str) -> Self {
-        Self {
-            id: id.to_owned(),
-            properties: Vec::new(),
-        }
+        Self { id: id.to_owned(), properties: Vec::new() }
     }
 }
 
@@ -87,10 +79,7 @@ impl Memory {
     }
 
     fn properties(&mut self, properties: &[(String, String)]) -> [u32; 2] {
-        let items: Vec<_> = properties
-            .iter()
-            .map(|(name, value)| join(self.text(name), self.text(value)))
-            .collect();
+        let items: Vec<_> = properties.iter().map(|(name, value)| join(self.text(name), self.text(value))).collect();
         self.list::<4>(&items)
     }
 
@@ -114,10 +103,8 @@ impl Memory {
 
     /// Lays out `ok` with a pool without units that names a device as one that cannot be described.
     pub(crate) fn unread(&mut self, resource: &str, device: &str) -> String {
-        let ([name, name_len], [own, own_len]) = (
-            self.text(resource),
-            self.properties(&[("devgate.unread".to_owned(), device.to_owned())]),
-        );
+        let ([name, name_len], [own, own_len]) =
+            (self.text(resource), self.properties(&[("devgate.unread".to_owned(), device.to_owned())]));
         let [at, len] = self.list(&[[name, name_len, 0, 0, 0, 0, own, own_len]]);
         self.leave(&[0, at, len])
     }
@@ -125,11 +112,8 @@ impl Memory {
     /// Lays out `ok(edits)`.
     pub(crate) fn edits(&mut self, edits: &Edits) -> String {
         let cdi: Vec<_> = edits.cdi.iter().map(|name| self.text(name)).collect();
-        let ([env, env_len], [annotations, annotations_len], [cdi, cdi_len]) = (
-            self.properties(&edits.env),
-            self.properties(&edits.annotations),
-            self.list(&cdi),
-        );
+        let ([env, env_len], [annotations, annotations_len], [cdi, cdi_len]) =
+            (self.properties(&edits.env), self.properties(&edits.annotations), self.list(&cdi));
         self.leave(&[0, env, env_len, 0, 0, annotations, annotations_len, cdi, cdi_len, 0, 0])
     }
 

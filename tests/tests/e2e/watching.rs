@@ -16,9 +16,7 @@ pub(crate) const KIND: Kind = Kind { class: 0, count: 2 };
 pub(crate) const RESOURCE: &str = "devgate.dev/bench0";
 
 fn setup() -> Setup {
-    Setup::new(&generic_policy(&[KIND]))
-        .on(&recording(&[KIND]))
-        .args(&["--listen", "127.0.0.1:0"])
+    Setup::new(&generic_policy(&[KIND])).on(&recording(&[KIND])).args(&["--listen", "127.0.0.1:0"])
 }
 
 async fn started() -> anyhow::Result<Host> {
@@ -40,9 +38,7 @@ pub(crate) fn status(host: &Host, more: &[&str]) -> anyhow::Result<Said> {
 
 /// The port that the host says that it listens on.
 pub(crate) async fn port(host: &Host) -> anyhow::Result<u16> {
-    let line = host
-        .logged(|line| line.message.starts_with("listening on http://127.0.0.1:"))
-        .await?;
+    let line = host.logged(|line| line.message.starts_with("listening on http://127.0.0.1:")).await?;
     let rest = line.message.trim_start_matches("listening on http://127.0.0.1:");
     Ok(rest.split(':').next().context("a port")?.parse()?)
 }
@@ -111,10 +107,7 @@ async fn a_plugin_that_fails_makes_status_say_so_and_metrics_too() -> anyhow::Re
         said.out
     );
     let metrics = get(&host, "/metrics").await?;
-    assert!(
-        metrics.contains("devgate_plugin_state{plugin=\"bench0\",state=\"quarantined\"} 1"),
-        "{metrics}"
-    );
+    assert!(metrics.contains("devgate_plugin_state{plugin=\"bench0\",state=\"quarantined\"} 1"), "{metrics}");
     // Known to fail: whoever rolls out the others does not wait for it.
     assert!(get(&host, "/readyz").await?.starts_with("HTTP/1.1 200 "));
     Ok(())
@@ -127,19 +120,11 @@ fn where_nothing_runs_status_says_what_to_do() -> anyhow::Result<()> {
     let ask = || look(["status", "--status-socket", path.to_str().context("a path")?]);
     let said = ask()?;
     assert_eq!((said.code, said.out.as_str()), (Some(4), ""));
-    assert!(
-        said.err.contains("status.sock: is not there: no devgate runs here"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("status.sock: is not there: no devgate runs here"), "{}", said.err);
     drop(std::os::unix::net::UnixListener::bind(&path)?);
     let said = ask()?;
     assert_eq!(said.code, Some(4));
-    assert!(
-        said.err.contains("does not answer: the devgate that made it has ended"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("does not answer: the devgate that made it has ended"), "{}", said.err);
     Ok(())
 }
 
@@ -158,15 +143,9 @@ async fn the_socket_is_its_owners_and_another_user_is_refused_even_where_the_fil
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]);
         // A copy where that user may reach it.
-        command
-            .arg(dir.join("devgate-copy"))
-            .args(["status", "--status-socket"])
-            .arg(&socket);
+        command.arg(dir.join("devgate-copy")).args(["status", "--status-socket"]).arg(&socket);
         let output = command.output().context("setpriv (util-linux) is needed")?;
-        Ok((
-            output.status.code(),
-            String::from_utf8(output.stderr)? + &String::from_utf8(output.stdout)?,
-        ))
+        Ok((output.status.code(), String::from_utf8(output.stderr)? + &String::from_utf8(output.stdout)?))
     };
     std::fs::copy(devgate()?, dir.join("devgate-copy"))?;
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755))?;
@@ -176,10 +155,7 @@ async fn the_socket_is_its_owners_and_another_user_is_refused_even_where_the_fil
     std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
     let (code, said) = nobody()?;
     assert_eq!(code, Some(4));
-    assert!(
-        said.contains("only root and the user that devgate runs as may ask (403 Forbidden)"),
-        "{said}"
-    );
+    assert!(said.contains("only root and the user that devgate runs as may ask (403 Forbidden)"), "{said}");
     assert!(!said.contains("bench0"), "{said}");
     assert_eq!(status(&host, &[])?.code, Some(0), "root still may");
     host.end(Signal::TERM).await?;
@@ -200,10 +176,7 @@ async fn the_port_has_probes_numbers_and_the_page_and_never_who_has_what() -> an
         "{page}"
     );
     let json = get(&host, "/status").await?;
-    assert!(
-        json.contains("\"holders_known\":false") && json.contains("\"state\":\"serving\""),
-        "{json}"
-    );
+    assert!(json.contains("\"holders_known\":false") && json.contains("\"state\":\"serving\""), "{json}");
     for path in ["/metrics", "/status", "/", "/readyz"] {
         assert!(!get(&host, path).await?.contains("secret-pod"), "{path}");
     }
@@ -234,36 +207,18 @@ async fn the_local_socket_answers_no_page_of_somebody_elses() -> anyhow::Result<
     let reload = "POST /reload HTTP/1.1\r\nContent-Length: 0\r\n";
     let leases = "POST /cdi/leases HTTP/1.1\r\nContent-Length: 4\r\n";
     for (request, code) in [
-        (
-            "GET /status HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n".to_owned(),
-            403,
-        ),
+        ("GET /status HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n".to_owned(), 403),
         ("GET /status HTTP/1.1\r\n\r\n".to_owned(), 403),
         ("GET /status HTTP/1.1\r\nHost: localhost:9464\r\n\r\n".to_owned(), 200),
         (format!("{reload}Host: evil.example\r\n\r\n"), 403),
-        (
-            format!("{reload}Host: localhost:9464\r\nOrigin: https://evil.example\r\n\r\n"),
-            403,
-        ),
+        (format!("{reload}Host: localhost:9464\r\nOrigin: https://evil.example\r\n\r\n"), 403),
         (format!("{reload}Host: localhost\r\n\r\n"), 200),
         (format!("{leases}Host: evil.example\r\n\r\nnull"), 403),
-        (
-            format!("{leases}Host: localhost\r\nOrigin: https://evil.example\r\n\r\nnull"),
-            403,
-        ),
+        (format!("{leases}Host: localhost\r\nOrigin: https://evil.example\r\n\r\nnull"), 403),
         (format!("{leases}Host: localhost\r\n\r\nnull"), 200),
-        (
-            format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/cdi/other"),
-            404,
-        ),
-        (
-            format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/other"),
-            405,
-        ),
-        (
-            format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/cdi/lease"),
-            400,
-        ),
+        (format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/cdi/other"), 404),
+        (format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/other"), 405),
+        (format!("{reload}Host: localhost\r\n\r\n").replace("/reload", "/cdi/lease"), 400),
     ] {
         let answer = ask(&request).await?;
         assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{request}{answer}");
@@ -273,23 +228,13 @@ async fn the_local_socket_answers_no_page_of_somebody_elses() -> anyhow::Result<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_that_others_reach_has_no_page_and_no_status() -> anyhow::Result<()> {
-    let setup = Setup::new(&generic_policy(&[KIND]))
-        .on(&recording(&[KIND]))
-        .args(&["--listen", "0.0.0.0:0"]);
+    let setup = Setup::new(&generic_policy(&[KIND])).on(&recording(&[KIND])).args(&["--listen", "0.0.0.0:0"]);
     let host = setup.start().await?;
     host.allocatable(RESOURCE, 2).await?;
-    let line = host
-        .logged(|line| line.message.starts_with("listening on http://0.0.0.0:"))
-        .await?;
+    let line = host.logged(|line| line.message.starts_with("listening on http://0.0.0.0:")).await?;
     let port: u16 = line.message.split(':').nth(2).context("a port")?.parse()?;
     ready(&host, port).await?;
-    for (path, code) in [
-        ("/", 404),
-        ("/status", 404),
-        ("/healthz", 200),
-        ("/readyz", 200),
-        ("/metrics", 200),
-    ] {
+    for (path, code) in [("/", 404), ("/status", 404), ("/healthz", 200), ("/readyz", 200), ("/metrics", 200)] {
         let answer = ask_port(port, &format!("GET {path} HTTP/1.1\r\nHost: node-7:9464\r\n\r\n")).await?;
         assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{path}: {answer}");
     }
@@ -318,45 +263,21 @@ async fn what_has_nothing_to_list_is_ready_and_says_so() -> anyhow::Result<()> {
         assert_ne!(other, policy, "{from}");
         other
     };
-    let resources = policy
-        .lines()
-        .find(|line| line.contains("resources:"))
-        .context("a line")?;
+    let resources = policy.lines().find(|line| line.contains("resources:")).context("a line")?;
     let cases = [
-        (
-            "only looked at",
-            "all-rejected",
-            changed("use: offer, nodes: [{access: rw}]", "use: read"),
-        ),
-        (
-            "left out",
-            "nothing-listed",
-            changed(resources, &format!("{resources}\n    only: [{{id: nothing}}]")),
-        ),
-        (
-            "refused by the gate",
-            "all-rejected",
-            changed(resources, "    resources: [devgate.dev/other]"),
-        ),
+        ("only looked at", "all-rejected", changed("use: offer, nodes: [{access: rw}]", "use: read")),
+        ("left out", "nothing-listed", changed(resources, &format!("{resources}\n    only: [{{id: nothing}}]"))),
+        ("refused by the gate", "all-rejected", changed(resources, "    resources: [devgate.dev/other]")),
     ];
     for (what, condition, nothing) in &cases {
-        let host = Setup::new(nothing)
-            .on(&recording(&[KIND]))
-            .args(&["--listen", "127.0.0.1:0"])
-            .start()
-            .await?;
+        let host = Setup::new(nothing).on(&recording(&[KIND])).args(&["--listen", "127.0.0.1:0"]).start().await?;
         ready(&host, port(&host).await?).await.context(*what)?;
         only(&host, condition)?;
     }
     let host = started().await?;
     for (what, condition, nothing) in &cases {
         std::fs::write(host.dir().join("policy.yaml"), nothing)?;
-        let forced = look([
-            "reload",
-            "--force",
-            "--status-socket",
-            socket(&host).to_str().context("a path")?,
-        ])?;
+        let forced = look(["reload", "--force", "--status-socket", socket(&host).to_str().context("a path")?])?;
         assert_eq!(forced.code, Some(0), "{what}: {forced:?}");
         ready(&host, port(&host).await?).await.context(*what)?;
         only(&host, condition)?;
@@ -370,8 +291,7 @@ async fn without_a_kubelet_a_host_lives_and_is_not_ready() -> anyhow::Result<()>
     let kubelet = StandIn::new(StandInConfig::new(dir.path().join("plugins"))).await?;
     kubelet.stop().await;
     let host = setup().start_in(dir, kubelet)?;
-    host.logged(|line| line.message.contains("there is no kubelet.sock"))
-        .await?;
+    host.logged(|line| line.message.contains("there is no kubelet.sock")).await?;
     let answer = get(&host, "/readyz").await?;
     assert!(
         answer.starts_with("HTTP/1.1 503 ") && answer.contains("resource devgate.dev/bench0: there is no kubelet"),
@@ -397,10 +317,7 @@ async fn the_audit_log_has_what_was_given() -> anyhow::Result<()> {
     host.end(Signal::TERM).await?;
     let text = std::fs::read_to_string(&path)?;
     let line: serde_json::Value = serde_json::from_str(text.lines().next().context("a line")?)?;
-    assert_eq!(
-        (&line["event"], &line["result"], &line["count"]),
-        (&"allocate".into(), &"given".into(), &2.into())
-    );
+    assert_eq!((&line["event"], &line["result"], &line["count"]), (&"allocate".into(), &"given".into(), &2.into()));
     assert_eq!(line["resource"], RESOURCE);
     Ok(())
 }
@@ -439,12 +356,7 @@ async fn the_audit_log_has_pods_only_where_it_is_asked_for() -> anyhow::Result<(
     for asked in [true, false] {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("audit.log");
-        let mut more = vec![
-            "--audit-log",
-            path.to_str().context("a path")?,
-            "--pod-resources-every",
-            "200",
-        ];
+        let mut more = vec!["--audit-log", path.to_str().context("a path")?, "--pod-resources-every", "200"];
         more.extend(asked.then_some("--audit-pods"));
         let mut host = setup().args(&more).log("debug").start().await?;
         host.allocatable(RESOURCE, 2).await?;
@@ -485,17 +397,11 @@ async fn the_audit_log_has_pods_only_where_it_is_asked_for() -> anyhow::Result<(
         }
         // What was on its way is written by then.
         host.end(Signal::TERM).await?;
-        let told: Vec<_> = events()?
-            .iter()
-            .map(|line| (line["event"].clone(), line["count"].clone()))
-            .collect();
+        let told: Vec<_> = events()?.iter().map(|line| (line["event"].clone(), line["count"].clone())).collect();
         let lines = [("held-by".into(), 2.into()), ("let-go".into(), 2.into())];
         let expected = if asked { &lines[..] } else { &[] };
         assert_eq!(told, expected);
-        let text = host
-            .lines()
-            .into_iter()
-            .find(|line| line.message.contains("who-had-it"));
+        let text = host.lines().into_iter().find(|line| line.message.contains("who-had-it"));
         assert!(text.is_none(), "{text:?}");
     }
     Ok(())

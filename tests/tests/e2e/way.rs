@@ -54,11 +54,8 @@ async fn an_allocation_and_an_event_pass_each_crate_once() -> anyhow::Result<()>
     host.kubelet.admit(&pod).await.map_err(|why| anyhow::anyhow!("{why}"))?;
     ended(&host, since, "device-plugin.allocate").await?;
     let way = spans(&host, since);
-    let allocation: Vec<_> = way
-        .iter()
-        .filter(|span| span.starts_with("device-plugin.allocate"))
-        .map(String::as_str)
-        .collect();
+    let allocation: Vec<_> =
+        way.iter().filter(|span| span.starts_with("device-plugin.allocate")).map(String::as_str).collect();
     let expected = [
         "device-plugin.allocate > core.allocate > runner.call",
         "device-plugin.allocate > core.allocate > core.record",
@@ -69,26 +66,17 @@ async fn an_allocation_and_an_event_pass_each_crate_once() -> anyhow::Result<()>
 
     let since = host.lines().len();
     let _second = Disk::new()?;
-    host.wait(|kubelet| kubelet.devices("devgate.dev/zram").len() > before)
-        .await?;
+    host.wait(|kubelet| kubelet.devices("devgate.dev/zram").len() > before).await?;
     ended(&host, since, "device-plugin.list").await?;
     let way = spans(&host, since);
     // What pods have by now was published before. Several events of one disk are one look; which of them it came of does not matter.
     let (events, way): (Vec<_>, Vec<_>) = way.into_iter().partition(|span| span.contains(".event"));
-    assert!(
-        events.iter().any(|span| span == "node.event > core.event"),
-        "{events:#?}"
-    );
+    assert!(events.iter().any(|span| span == "node.event > core.event"), "{events:#?}");
     let first = way.iter().position(|span| span.starts_with("core.enumerate"));
     let after = way.get(first.unwrap_or_default()..).unwrap_or_default();
     // Then its health is asked for, and it is listed.
-    let expected = [
-        "core.enumerate > runner.call",
-        "core.enumerate",
-        "runner.call",
-        "core.publish",
-        "device-plugin.list",
-    ];
+    let expected =
+        ["core.enumerate > runner.call", "core.enumerate", "runner.call", "core.publish", "device-plugin.list"];
     assert_eq!(after, expected, "{way:#?}");
     Ok(())
 }

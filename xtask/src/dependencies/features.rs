@@ -10,10 +10,7 @@ use std::collections::BTreeSet;
 
 /// The packages that would be compiled twice.
 pub(super) fn problems(platform: &str) -> Result<Vec<String>> {
-    Ok(compare(
-        &selected("normal", platform)?,
-        &selected("normal,dev", platform)?,
-    ))
+    Ok(compare(&selected("normal", platform)?, &selected("normal,dev", platform)?))
 }
 
 /// The packages along these edges, each with its features.
@@ -49,10 +46,7 @@ mod tests {
     #[test]
     fn a_feature_that_only_tests_ask_for_is_a_problem() {
         let program = "a v1.0.0 [std]\nb v1.0.0 []\nb v1.0.0 []\n";
-        assert_eq!(
-            compare(program, &format!("{program}c v1.0.0 []\n")),
-            Vec::<String>::new()
-        );
+        assert_eq!(compare(program, &format!("{program}c v1.0.0 []\n")), Vec::<String>::new());
         let problems = compare(program, "a v1.0.0 [std]\nb v1.0.0 [std]\n");
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("b v1.0.0 []: "), "{problems:?}");

@@ -10,35 +10,18 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate-types", &[]),
     ("devgate-policy", &["devgate-types"]),
     ("devgate-node", &["devgate-types"]),
-    (
-        "devgate-core",
-        &["devgate-types", "devgate-policy", "devgate-node", "devgate-fake-node"],
-    ),
+    ("devgate-core", &["devgate-types", "devgate-policy", "devgate-node", "devgate-fake-node"]),
     ("devgate-fake-node", &["devgate-types", "devgate-node"]),
     ("devgate-oci", &["devgate-types", "devgate-runner"]),
-    (
-        "devgate-pull",
-        &["devgate-types", "devgate-confine", "devgate-runner", "devgate-oci"],
-    ),
+    ("devgate-pull", &["devgate-types", "devgate-confine", "devgate-runner", "devgate-oci"]),
     ("devgate-sandbox", &["devgate-types"]),
     ("devgate-confine", &[]),
     ("devgate-runner", &["devgate-types", "devgate-confine"]),
     ("devgate-runner-program", CHILD),
     ("devgate-compile", CHILD),
     ("devgate-kubelet", &["devgate-types"]),
-    (
-        "devgate-device-plugin",
-        &[
-            "devgate-types",
-            "devgate-core",
-            "devgate-kubelet",
-            "devgate-fake-kubelet",
-        ],
-    ),
-    (
-        "devgate-cdi",
-        &["devgate-types", "devgate-core", "devgate-node", "devgate-fake-node"],
-    ),
+    ("devgate-device-plugin", &["devgate-types", "devgate-core", "devgate-kubelet", "devgate-fake-kubelet"]),
+    ("devgate-cdi", &["devgate-types", "devgate-core", "devgate-node", "devgate-fake-node"]),
     ("devgate-fake-kubelet", &["devgate-types", "devgate-kubelet"]),
     ("devgate", HOST),
     ("devgatectl", ALL),
@@ -131,10 +114,8 @@ pub(super) fn problems(metadata: &Metadata) -> Vec<String> {
     let members: BTreeSet<&str> = own.iter().map(|package| package.name.as_str()).collect();
     let mut problems = Vec::new();
     for package in &own {
-        let direct = package
-            .dependencies
-            .iter()
-            .map(|dependency| (dependency.name.as_str(), dependency.req.to_string()));
+        let direct =
+            package.dependencies.iter().map(|dependency| (dependency.name.as_str(), dependency.req.to_string()));
         problems.extend(of_crate(&package.name, direct, &members));
     }
     if reaches(metadata, "xtask", "wasmtime") {
@@ -162,23 +143,15 @@ fn of_crate<'a>(
     let mut problems = Vec::new();
     for (dependency, version) in direct {
         if members.contains(dependency) && !below.contains(&dependency) {
-            problems.push(format!(
-                "{name}: must not depend on {dependency}, which is not below it"
-            ));
+            problems.push(format!("{name}: must not depend on {dependency}, which is not below it"));
         }
         let reserved = RESERVED.iter().find(|(start, _)| dependency.starts_with(start));
         if let Some((_, users)) = reserved.filter(|(_, users)| !users.contains(&name)) {
-            let only = if users.is_empty() {
-                "no crate".to_owned()
-            } else {
-                format!("only {}", users.join(", "))
-            };
+            let only = if users.is_empty() { "no crate".to_owned() } else { format!("only {}", users.join(", ")) };
             problems.push(format!("{name}: must not depend on {dependency}; {only} may"));
         }
         if PINNED.contains(&dependency) && !version.starts_with('=') {
-            problems.push(format!(
-                "{name}: {dependency} must be pinned exactly, and asks for {version}"
-            ));
+            problems.push(format!("{name}: {dependency} must be pinned exactly, and asks for {version}"));
         }
     }
     problems
@@ -186,27 +159,13 @@ fn of_crate<'a>(
 
 /// Whether a crate depends on another one over any number of steps.
 fn reaches(metadata: &Metadata, from: &str, to: &str) -> bool {
-    let names: BTreeMap<_, _> = metadata
-        .packages
-        .iter()
-        .map(|package| (&package.id, package.name.as_str()))
-        .collect();
+    let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package.name.as_str())).collect();
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
     // What a crate's tests need is not in the crates that depend on it.
     let is_built_in = |to: &&NodeDep| to.dep_kinds.iter().any(|kind| kind.kind != DependencyKind::Development);
-    let edges: BTreeMap<_, Vec<_>> = nodes
-        .map(|node| {
-            (
-                &node.id,
-                node.deps.iter().filter(is_built_in).map(|to| &to.pkg).collect(),
-            )
-        })
-        .collect();
-    let mut waiting: Vec<_> = names
-        .iter()
-        .filter(|(_, name)| **name == from)
-        .map(|(id, _)| *id)
-        .collect();
+    let edges: BTreeMap<_, Vec<_>> =
+        nodes.map(|node| (&node.id, node.deps.iter().filter(is_built_in).map(|to| &to.pkg).collect())).collect();
+    let mut waiting: Vec<_> = names.iter().filter(|(_, name)| **name == from).map(|(id, _)| *id).collect();
     let mut seen = BTreeSet::new();
     while let Some(id) = waiting.pop() {
         if names.get(id).is_some_and(|name| *name == to) {
@@ -269,10 +228,7 @@ mod tests {
             ("devgate-sandbox", "devgate"),
             ("xtask", "devgate-types"),
         ] {
-            assert_eq!(
-                of(one, other, "^1"),
-                [format!("{one}: must not depend on {other}, which is not below it")]
-            );
+            assert_eq!(of(one, other, "^1"), [format!("{one}: must not depend on {other}, which is not below it")]);
         }
         assert!(of("devgate-new", "thiserror", "^1")[0].contains("has no place in the order of crates"));
     }
@@ -280,16 +236,10 @@ mod tests {
     #[test]
     fn the_runtime_and_the_wire_have_one_user_each() {
         assert_eq!(of("devgate-sandbox", "wasmtime", "=48.0.8"), Vec::<String>::new());
-        assert_eq!(
-            of("devgate-kubelet", "tonic-prost-build", "^0.14"),
-            Vec::<String>::new()
-        );
+        assert_eq!(of("devgate-kubelet", "tonic-prost-build", "^0.14"), Vec::<String>::new());
         let expected = "devgate: must not depend on wasmtime-wasi; only devgate-sandbox may";
         assert_eq!(of("devgate", "wasmtime-wasi", "=48.0.8"), [expected]);
-        let expected = format!(
-            "devgate-sandbox: must not depend on tonic; only {} may",
-            KUBELET.join(", ")
-        );
+        let expected = format!("devgate-sandbox: must not depend on tonic; only {} may", KUBELET.join(", "));
         assert_eq!(of("devgate-sandbox", "tonic", "^0.14"), [expected]);
         let expected = "devgate-oci: must not depend on rustls-native-certs; only devgate-pull may";
         assert_eq!(of("devgate-oci", "rustls-native-certs", "^0.8"), [expected]);

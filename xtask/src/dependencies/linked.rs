@@ -34,16 +34,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "devgate-pull",
-        &[
-            "cranelift",
-            "devgate-core",
-            "devgate-node",
-            "devgate-policy",
-            "devgate-sandbox",
-            "h2",
-            "tonic",
-            "wasmtime",
-        ],
+        &["cranelift", "devgate-core", "devgate-node", "devgate-policy", "devgate-sandbox", "h2", "tonic", "wasmtime"],
     ),
     (
         "devgate-runner-program",
@@ -84,9 +75,7 @@ pub(super) fn linked(program: &str, platform: &str) -> Result<String> {
 
 fn compare(program: &str, foreign: &[&str], linked: &str) -> Vec<String> {
     let names: BTreeSet<&str> = linked.lines().filter_map(|line| line.split(' ').next()).collect();
-    let found = names
-        .iter()
-        .filter(|name| foreign.iter().any(|start| name.starts_with(start)));
+    let found = names.iter().filter(|name| foreign.iter().any(|start| name.starts_with(start)));
     found
         .map(|name| {
             format!("{program}: has {name} in it; `cargo tree --package {program} --invert {name}` says by whom")
@@ -118,25 +107,10 @@ mod tests {
             let linked = linked(program, &host().unwrap()).unwrap();
             !compare(program, &[name], &linked).is_empty()
         };
-        for name in [
-            "cranelift-codegen",
-            "cranelift-frontend",
-            "wasmparser",
-            "wasmtime",
-            "devgate-sandbox",
-        ] {
+        for name in ["cranelift-codegen", "cranelift-frontend", "wasmparser", "wasmtime", "devgate-sandbox"] {
             assert!(has("devgate-compile", name), "{name}");
         }
-        for name in [
-            "hickory",
-            "hyper-rustls",
-            "icu_",
-            "idna",
-            "reqwest",
-            "rustls",
-            "tokio-rustls",
-            "url",
-        ] {
+        for name in ["hickory", "hyper-rustls", "icu_", "idna", "reqwest", "rustls", "tokio-rustls", "url"] {
             assert!(has("devgate-pull", name), "{name}");
         }
         for name in ["pulley", "wasmtime"] {

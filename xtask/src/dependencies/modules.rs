@@ -36,9 +36,7 @@ fn read(path: &Path, into: &mut BTreeSet<String>) -> Result<()> {
     } else if path.file_stem().is_some_and(|name| name != "tests")
         && !path.components().any(|part| part.as_os_str() == "tests")
     {
-        into.extend(named(
-            &std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?,
-        ));
+        into.extend(named(&std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?));
     }
     Ok(())
 }
@@ -46,10 +44,7 @@ fn read(path: &Path, into: &mut BTreeSet<String>) -> Result<()> {
 /// What a file names of its crate: what stands behind `crate::`, in braces as well. Comments and the tests at its end are left out.
 fn named(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let code: Vec<&str> = code
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect();
+    let code: Vec<&str> = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let code = code.join("\n");
     let mut found = BTreeSet::new();
     for (at, start) in code.match_indices("crate::") {
@@ -65,9 +60,7 @@ fn named(text: &str) -> BTreeSet<String> {
 fn first_names(text: &str) -> Vec<String> {
     let word = |text: &str| -> String {
         let text = text.trim_start();
-        text.chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect()
+        text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
     };
     let Some(list) = text.strip_prefix('{') else {
         return vec![word(text)];
@@ -92,9 +85,7 @@ fn first_names(text: &str) -> Vec<String> {
 
 /// Which module has each name that the crate tells on (`pub use module::Name;`).
 fn reexports(lib: &str) -> BTreeMap<String, String> {
-    let told = lib
-        .split(';')
-        .filter_map(|item| item.split_once("use ")?.1.split_once("::"));
+    let told = lib.split(';').filter_map(|item| item.split_once("use ")?.1.split_once("::"));
     told.flat_map(|(module, names)| {
         let names = first_names(names);
         names.into_iter().map(move |name| (name, module.to_owned()))
@@ -106,22 +97,17 @@ fn reexports(lib: &str) -> BTreeMap<String, String> {
 fn through(uses: &Uses, told: &BTreeMap<String, String>) -> Uses {
     let of = |module: &String, named: &BTreeSet<String>| {
         let real = named.iter().map(|name| told.get(name).unwrap_or(name));
-        real.filter(|name| uses.contains_key(*name) && *name != module)
-            .cloned()
-            .collect()
+        real.filter(|name| uses.contains_key(*name) && *name != module).cloned().collect()
     };
-    uses.iter()
-        .map(|(module, named)| (module.clone(), of(module, named)))
-        .collect()
+    uses.iter().map(|(module, named)| (module.clone(), of(module, named))).collect()
 }
 
 /// One way from a module back to itself, if there is any.
 fn cycle(uses: &Uses) -> Option<Vec<String>> {
     let mut left = uses.clone();
     // What depends on nothing that is left is in no cycle.
-    while let Some(done) = left
-        .iter()
-        .find(|(_, to)| to.iter().all(|to| !uses.contains_key(to) || !left.contains_key(to)))
+    while let Some(done) =
+        left.iter().find(|(_, to)| to.iter().all(|to| !uses.contains_key(to) || !left.contains_key(to)))
     {
         let done = done.0.clone();
         left.remove(&done);
@@ -142,23 +128,13 @@ mod tests {
     use super::*;
 
     fn of(files: &[(&str, &str)]) -> Option<Vec<String>> {
-        let uses: Uses = files
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), named(text)))
-            .collect();
-        cycle(&through(
-            &uses,
-            &reexports("pub use grants::{Grant, Line};\npub use units::Unit;"),
-        ))
+        let uses: Uses = files.iter().map(|(name, text)| ((*name).to_owned(), named(text))).collect();
+        cycle(&through(&uses, &reexports("pub use grants::{Grant, Line};\npub use units::Unit;")))
     }
 
     #[test]
     fn a_cycle_is_found_over_any_number_of_steps() {
-        let down = [
-            ("plugin", "use crate::grants::A;"),
-            ("grants", "use crate::units::B;"),
-            ("units", ""),
-        ];
+        let down = [("plugin", "use crate::grants::A;"), ("grants", "use crate::units::B;"), ("units", "")];
         assert_eq!(of(&down), None);
         let round = [
             ("plugin", "use crate::grants::A;"),

@@ -55,10 +55,7 @@ mod tests {
         let page = "| program | crates |\n| `a` | 3 |\n";
         assert_eq!(compare(page, "a", 3), None);
         let problem = compare(page, "a", 4).unwrap();
-        assert_eq!(
-            problem,
-            "docs/supply-chain.md: a links 4 crates, and the page says something else"
-        );
+        assert_eq!(problem, "docs/supply-chain.md: a links 4 crates, and the page says something else");
         assert!(compare(page, "b", 3).is_some());
     }
 }

@@ -49,9 +49,7 @@ fn look(root: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
         let text = String::from_utf8_lossy(&bytes);
         let hits = text.lines().zip(1..).filter_map(|(line, number)| {
             let word = named(line)?;
-            Some(format!(
-                "{shown}:{number}: names a vendor ({word}); the host knows none, take a made-up name"
-            ))
+            Some(format!("{shown}:{number}: names a vendor ({word}); the host knows none, take a made-up name"))
         });
         found.extend(hits);
     }
@@ -60,11 +58,10 @@ fn look(root: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
 
 /// The first word of a line that is a vendor's name or starts with one.
 fn named(line: &str) -> Option<&str> {
-    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .find(|word| {
-            let lower = word.to_ascii_lowercase();
-            WORDS.contains(&lower.as_str()) || STARTS.iter().any(|start| lower.starts_with(start))
-        })
+    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').find(|word| {
+        let lower = word.to_ascii_lowercase();
+        WORDS.contains(&lower.as_str()) || STARTS.iter().any(|start| lower.starts_with(start))
+    })
 }
 
 #[cfg(test)]
@@ -84,16 +81,7 @@ mod tests {
         ] {
             assert_eq!(named(line), Some(word), "{line}");
         }
-        for line in [
-            "",
-            "example.com/gpu",
-            "amd64",
-            "\"intel_th\"",
-            "intelligent",
-            "unvidia",
-            "0x10de",
-            "mei",
-        ] {
+        for line in ["", "example.com/gpu", "amd64", "\"intel_th\"", "intelligent", "unvidia", "0x10de", "mei"] {
             assert_eq!(named(line), None, "{line}");
         }
     }

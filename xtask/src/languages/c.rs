@@ -15,16 +15,8 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
     ready()?;
     let sdk = guests().join("c");
     let mut command = Command::new(CLANG);
-    command.args([
-        "--target=wasm32-wasi",
-        "--sysroot=/",
-        "-isystem",
-        LIBRARY,
-        "-mexec-model=reactor",
-    ]);
-    command
-        .args(["-Oz", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I"])
-        .arg(&sdk);
+    command.args(["--target=wasm32-wasi", "--sysroot=/", "-isystem", LIBRARY, "-mexec-model=reactor"]);
+    command.args(["-Oz", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I"]).arg(&sdk);
     // The linker of Rust's own components makes a component of this one, too.
     command.arg(format!("-fuse-ld={}", setup::component_linker()?.display()));
     command.args(["-Wl,--strip-debug", "-Wl,-z,stack-size=65536"]);

@@ -82,19 +82,10 @@ mod tests {
         assert_eq!(problems(&["base", "more"], &["a", "b writable"]), Vec::<String>::new());
         assert_eq!(
             problems(&["base"], &["a", "b writable"]),
-            [
-                "has, and may not have, \"b writable\"",
-                "has not, and should have, \"b read-only\""
-            ]
+            ["has, and may not have, \"b writable\"", "has not, and should have, \"b read-only\""]
         );
-        assert_eq!(
-            problems(&["base"], &["a", "b read-only", "c"]),
-            ["has, and may not have, \"c\""]
-        );
-        assert_eq!(
-            problems(&["base", "x"], &["a", "b read-only"]),
-            ["deploy/allowed.yaml has no list x"]
-        );
+        assert_eq!(problems(&["base"], &["a", "b read-only", "c"]), ["has, and may not have, \"c\""]);
+        assert_eq!(problems(&["base", "x"], &["a", "b read-only"]), ["deploy/allowed.yaml has no list x"]);
     }
 
     #[test]

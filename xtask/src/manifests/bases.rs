@@ -33,9 +33,7 @@ pub(super) fn problems(programs: &Programs, rendered: &Path, work: &Path) -> Res
         std::fs::write(own.join("kustomization.yaml"), text)?;
         let after = render::kustomization(&programs.kubectl, &own)?;
         problems.extend(
-            complaints(&before, &after)
-                .into_iter()
-                .map(|wrong| format!("profile {} as a base: {wrong}", profile.name)),
+            complaints(&before, &after).into_iter().map(|wrong| format!("profile {} as a base: {wrong}", profile.name)),
         );
     }
     Ok(problems)

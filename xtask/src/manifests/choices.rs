@@ -23,13 +23,7 @@ pub(super) struct Overlay {
 }
 
 const fn overlay(name: &'static str, value: &'static str) -> Overlay {
-    Overlay {
-        name,
-        value,
-        least: OLDEST,
-        needs: None,
-        is_source: false,
-    }
+    Overlay { name, value, least: OLDEST, needs: None, is_source: false }
 }
 
 /// All of them.
@@ -42,27 +36,11 @@ pub(super) const OVERLAYS: &[Overlay] = &[
     overlay("nfd", "overlays.nfd=true"),
     overlay("device-info", "overlays.deviceInfo=true"),
     overlay("oci", "overlays.oci=true"),
-    Overlay {
-        needs: Some("oci"),
-        ..overlay("oci-credentials", "oci.credentialsSecret=devgate-registry")
-    },
-    Overlay {
-        needs: Some("oci"),
-        ..overlay("oci-ca", "oci.caConfigMap=devgate-registry-ca")
-    },
-    Overlay {
-        least: 31,
-        is_source: true,
-        ..overlay("image-volume", "components.source=image")
-    },
-    Overlay {
-        is_source: true,
-        ..overlay("config-map", "components.source=configMap")
-    },
-    Overlay {
-        least: 30,
-        ..overlay("recent", "overlays.recent=true")
-    },
+    Overlay { needs: Some("oci"), ..overlay("oci-credentials", "oci.credentialsSecret=devgate-registry") },
+    Overlay { needs: Some("oci"), ..overlay("oci-ca", "oci.caConfigMap=devgate-registry-ca") },
+    Overlay { least: 31, is_source: true, ..overlay("image-volume", "components.source=image") },
+    Overlay { is_source: true, ..overlay("config-map", "components.source=configMap") },
+    Overlay { least: 30, ..overlay("recent", "overlays.recent=true") },
     overlay("monitoring", "overlays.monitoring=true"),
     overlay("alerts", "overlays.alerts=true"),
 ];
@@ -97,11 +75,7 @@ const TOGETHER: &[[&str; 2]] = &[["nics", "control"], ["image-volume", "recent"]
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![nothing()];
     cases.extend(OVERLAYS.iter().map(|one| case(&|other| other == one)));
-    cases.extend(
-        TOGETHER
-            .iter()
-            .map(|names| case(&|overlay| names.contains(&overlay.name))),
-    );
+    cases.extend(TOGETHER.iter().map(|names| case(&|overlay| names.contains(&overlay.name))));
     let sources = OVERLAYS.iter().filter(|overlay| overlay.is_source);
     cases.extend(sources.map(|source| case(&|overlay| !overlay.is_source || overlay == source)));
     cases
@@ -114,11 +88,7 @@ pub(super) fn nothing() -> Case {
 
 /// With what they need, in the order of the table.
 fn case(is_wanted: &dyn Fn(&Overlay) -> bool) -> Case {
-    let brings = |name| {
-        OVERLAYS
-            .iter()
-            .any(|overlay| is_wanted(overlay) && overlay.needs == Some(name))
-    };
+    let brings = |name| OVERLAYS.iter().any(|overlay| is_wanted(overlay) && overlay.needs == Some(name));
     let chosen = |overlay: &&Overlay| is_wanted(overlay) || brings(overlay.name);
     Case(OVERLAYS.iter().filter(chosen).collect())
 }
@@ -150,13 +120,8 @@ mod tests {
         for wanted in ["base", "nics", "oci+oci-ca", "nics+control", "monitoring"] {
             assert_eq!(names.iter().filter(|name| *name == wanted).count(), 1, "{wanted}");
         }
-        assert!(
-            names.iter().all(|name| !name.contains("image-volume+config-map")),
-            "{names:?}"
-        );
-        let all = names
-            .iter()
-            .filter(|name| name.split('+').count() == OVERLAYS.len() - 1);
+        assert!(names.iter().all(|name| !name.contains("image-volume+config-map")), "{names:?}");
+        let all = names.iter().filter(|name| name.split('+').count() == OVERLAYS.len() - 1);
         assert_eq!(all.count(), 2, "with one source of components each");
         let mut unique = names.clone();
         unique.sort();
@@ -174,16 +139,9 @@ mod tests {
     #[test]
     fn an_overlay_that_nobody_checks_is_found() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(
-            dir.path().join("values.yaml"),
-            "overlays: {nics: false, backdoor: false}",
-        )
-        .unwrap();
+        std::fs::write(dir.path().join("values.yaml"), "overlays: {nics: false, backdoor: false}").unwrap();
         let problems = problems(dir.path()).unwrap();
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(
-            problems[0].starts_with("overlays.backdoor: nothing checks it"),
-            "{problems:?}"
-        );
+        assert!(problems[0].starts_with("overlays.backdoor: nothing checks it"), "{problems:?}");
     }
 }

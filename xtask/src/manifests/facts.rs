@@ -67,12 +67,7 @@ pub(super) fn of(documents: &[Value]) -> BTreeSet<String> {
                 of_pod(pod, &mut facts);
                 let metadata = place.trim_end_matches("/spec").to_owned() + "/metadata";
                 annotations("pod", at(document, &metadata), &mut facts);
-                flat(
-                    "pod: label",
-                    at(document, &format!("{metadata}/labels")),
-                    &is_ours,
-                    &mut facts,
-                );
+                flat("pod: label", at(document, &format!("{metadata}/labels")), &is_ours, &mut facts);
             }
         }
     }
@@ -85,12 +80,7 @@ fn is_ours(label: &str) -> bool {
 
 fn annotations(of: &str, metadata: &Value, facts: &mut BTreeSet<String>) {
     let harmless = |key: &str| key == HARMLESS_ANNOTATION;
-    flat(
-        &format!("{of}: annotation"),
-        at(metadata, "/annotations"),
-        &harmless,
-        facts,
-    );
+    flat(&format!("{of}: annotation"), at(metadata, "/annotations"), &harmless, facts);
 }
 
 fn network(spec: &Value, facts: &mut BTreeSet<String>) {
@@ -138,11 +128,8 @@ fn of_container(
     }
     for port in list(container, "ports") {
         let rest = |key: &str| ["containerPort", "name", "protocol"].contains(&key);
-        let port_name = format!(
-            "{name}: port {}/{}",
-            port["containerPort"],
-            port["protocol"].as_str().unwrap_or("TCP")
-        );
+        let port_name =
+            format!("{name}: port {}/{}", port["containerPort"], port["protocol"].as_str().unwrap_or("TCP"));
         facts.insert(port_name.clone());
         flat(&port_name, port, &rest, facts);
     }
@@ -151,12 +138,7 @@ fn of_container(
     flat(&format!("{name}: resources"), resources, &bounds, facts);
     for bound in ["requests", "limits"] {
         let ordinary = |key: &str| ORDINARY.contains(&key);
-        flat(
-            &format!("{name}: resources.{bound}"),
-            at(resources, &format!("/{bound}")),
-            &ordinary,
-            facts,
-        );
+        flat(&format!("{name}: resources.{bound}"), at(resources, &format!("/{bound}")), &ordinary, facts);
     }
     for variable in list(container, "env") {
         facts.insert(format!("{name}: environment {}", plain(variable)));
@@ -167,11 +149,7 @@ fn of_container(
         mounted.insert(volume.to_owned());
         let from = volumes.iter().find(|candidate| candidate["name"] == volume);
         let from = from.map_or_else(|| format!("volume {volume}, which there is not"), source);
-        let access = if mount["readOnly"] == true {
-            "read-only"
-        } else {
-            "writable"
-        };
+        let access = if mount["readOnly"] == true { "read-only" } else { "writable" };
         let path = text(&mount["mountPath"]);
         facts.insert(format!("{name}: {path} is {from}, {access}"));
         let rest = |key: &str| ["mountPath", "name", "readOnly"].contains(&key);

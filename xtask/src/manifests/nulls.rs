@@ -55,9 +55,7 @@ fn verdict(place: &str, made: Option<&str>, said: &str) -> Option<String> {
         Ok(documents) => documents,
         Err(error) => return Some(format!("it makes what is no YAML: {error:#}")),
     };
-    let empty = documents
-        .iter()
-        .find_map(|one| null_in("pod", one.pointer("/spec/template/spec")?));
+    let empty = documents.iter().find_map(|one| null_in("pod", one.pointer("/spec/template/spec")?));
     empty.map(|place| format!("it makes a {place} that is null"))
 }
 
@@ -65,9 +63,7 @@ fn verdict(place: &str, made: Option<&str>, said: &str) -> Option<String> {
 fn null_in(place: &str, value: &Value) -> Option<String> {
     match value {
         Value::Null => Some(place.to_owned()),
-        Value::Object(map) => map
-            .iter()
-            .find_map(|(key, value)| null_in(&format!("{place}.{key}"), value)),
+        Value::Object(map) => map.iter().find_map(|(key, value)| null_in(&format!("{place}.{key}"), value)),
         Value::Array(list) => list.iter().find_map(|value| null_in(place, value)),
         _ => None,
     }
@@ -87,10 +83,7 @@ mod tests {
     #[test]
     fn a_refusal_names_what_is_missing() {
         assert_eq!(verdict("a.b", None, "- at '/a': missing property 'b'"), None);
-        for bad in [
-            "executing \"x\" at <.Values.a.b>: nil pointer evaluating",
-            "it does not work",
-        ] {
+        for bad in ["executing \"x\" at <.Values.a.b>: nil pointer evaluating", "it does not work"] {
             let wrong = verdict("a.b", None, bad).unwrap();
             assert!(wrong.starts_with("refused without saying that b is missing"), "{wrong}");
         }
@@ -104,10 +97,6 @@ mod tests {
             verdict("a", Some(&pod("{image: null}")), "").unwrap(),
             "it makes a pod.containers.image that is null"
         );
-        assert!(
-            verdict("a", Some("a: ["), "")
-                .unwrap()
-                .starts_with("it makes what is no YAML")
-        );
+        assert!(verdict("a", Some("a: ["), "").unwrap().starts_with("it makes what is no YAML"));
     }
 }

@@ -17,10 +17,7 @@ fn the_table_on_the_page_is_fresh() {
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &fresh).unwrap();
     } else {
-        assert!(
-            page == fresh,
-            "docs/install.md has a stale table: run `UPDATE_DOCS=1 cargo test -p xtask page`"
-        );
+        assert!(page == fresh, "docs/install.md has a stale table: run `UPDATE_DOCS=1 cargo test -p xtask page`");
     }
 }
 
@@ -48,10 +45,7 @@ fn what_is_allowed_is_what_can_be_chosen() {
     let page = std::fs::read_to_string(root().join("docs/install.md")).unwrap();
     for name in allowed.0.keys() {
         let is_named = page.contains(&format!("\n| `{name}` | ")) || page.contains(&format!("\n| profile `{name}` | "));
-        assert!(
-            is_named,
-            "docs/install.md has no line for {name} of deploy/allowed.yaml"
-        );
+        assert!(is_named, "docs/install.md has no line for {name} of deploy/allowed.yaml");
     }
 }
 
@@ -64,11 +58,7 @@ fn versions(page: &str) -> String {
     };
     row("`base`", "", OLDEST);
     for overlay in OVERLAYS {
-        row(
-            &format!("`{}`", overlay.name),
-            &format!("`{}`", overlay.value),
-            overlay.least,
-        );
+        row(&format!("`{}`", overlay.name), &format!("`{}`", overlay.value), overlay.least);
     }
     for profile in PROFILES {
         row(&format!("profile `{}`", profile.name), "", profile.least);

@@ -23,39 +23,17 @@ pub(super) struct Profile {
 }
 
 const fn profile(name: &'static str, lists: &'static [&'static str]) -> Profile {
-    Profile {
-        name,
-        has_values: true,
-        release: render::NAME,
-        only: None,
-        lists,
-        least: OLDEST,
-    }
+    Profile { name, has_values: true, release: render::NAME, only: None, lists, least: OLDEST }
 }
 
 /// All of them, which docs/install.md lists.
 pub(super) const PROFILES: &[Profile] = &[
-    Profile {
-        has_values: false,
-        ..profile("plain", &["base"])
-    },
+    Profile { has_values: false, ..profile("plain", &["base"]) },
     profile("nvidia", &["base", "kernel-log"]),
-    Profile {
-        least: 30,
-        ..profile("sriov", &["base", "nics", "device-info", "recent"])
-    },
-    Profile {
-        only: Some("templates/podmonitor.yaml"),
-        ..profile("monitoring", &["monitoring"])
-    },
-    Profile {
-        only: Some("templates/prometheusrule.yaml"),
-        ..profile("alerts", &["alerts"])
-    },
-    Profile {
-        release: "devgate-cleanup",
-        ..profile("cleanup", &["cleanup"])
-    },
+    Profile { least: 30, ..profile("sriov", &["base", "nics", "device-info", "recent"]) },
+    Profile { only: Some("templates/podmonitor.yaml"), ..profile("monitoring", &["monitoring"]) },
+    Profile { only: Some("templates/prometheusrule.yaml"), ..profile("alerts", &["alerts"]) },
+    Profile { release: "devgate-cleanup", ..profile("cleanup", &["cleanup"]) },
 ];
 
 /// The manifests in a profile's folder.
@@ -77,10 +55,7 @@ pub(crate) fn write(helm: &Path, chart: &Path, folder: &Path) -> Result<()> {
     for profile in PROFILES {
         let own = folder.join(profile.name);
         std::fs::create_dir_all(&own).with_context(|| format!("create {}", own.display()))?;
-        for (name, text) in [
-            (FILE, profile.text(helm, chart)?),
-            ("kustomization.yaml", KUSTOMIZATION.to_owned()),
-        ] {
+        for (name, text) in [(FILE, profile.text(helm, chart)?), ("kustomization.yaml", KUSTOMIZATION.to_owned())] {
             let file = own.join(name);
             std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))?;
         }
@@ -98,9 +73,7 @@ impl Profile {
         let Some(template) = self.only else {
             return render::whole(&mut command, self.release);
         };
-        Ok(render::of_nobody(&process::read(
-            command.args(["--show-only", template]),
-        )?))
+        Ok(render::of_nobody(&process::read(command.args(["--show-only", template]))?))
     }
 }
 
@@ -117,9 +90,7 @@ mod tests {
     #[test]
     fn every_profile_is_known_and_nothing_else_is_there() {
         let found = std::fs::read_dir(folder()).unwrap();
-        let found: BTreeSet<_> = found
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let found: BTreeSet<_> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         let known = PROFILES.iter().filter(|profile| profile.has_values);
         let known: BTreeSet<_> = known.map(|profile| format!("{}.yaml", profile.name)).collect();
         assert_eq!(found, known, "nothing checks what is not in the table");

@@ -32,9 +32,7 @@ fn complaints(documents: &[Value]) -> Vec<String> {
     if names == ["fuse.yaml"] {
         return Vec::new();
     }
-    vec![format!(
-        "chart's README: its example is to have the one policy fuse.yaml, and has {names:?}"
-    )]
+    vec![format!("chart's README: its example is to have the one policy fuse.yaml, and has {names:?}")]
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ pub(super) fn chart(programs: &Programs, chart: &Path, case: &Case) -> Result<Ve
 /// `helm template`, still without values, into a namespace of the release's name.
 pub(super) fn template(helm: &Path, chart: &Path, release: &str) -> Command {
     let mut command = Command::new(helm);
-    command
-        .args(["template", release])
-        .arg(chart)
-        .args(["--namespace", release]);
+    command.args(["template", release]).arg(chart).args(["--namespace", release]);
     command
 }
 
@@ -77,13 +74,7 @@ mod tests {
     #[test]
     fn every_document_of_a_text_is_read() {
         let read = documents("# Source: x\n---\nkind: A\n---\n---\nkind: B\nn: 10%\n").unwrap();
-        assert_eq!(
-            read,
-            [
-                serde_json::json!({"kind": "A"}),
-                serde_json::json!({"kind": "B", "n": "10%"})
-            ]
-        );
+        assert_eq!(read, [serde_json::json!({"kind": "A"}), serde_json::json!({"kind": "B", "n": "10%"})]);
         assert!(documents("a: [").is_err());
     }
 

@@ -15,9 +15,5 @@ fn the_rules_are_those_that_are_tested() {
         std::fs::write(&file, fresh).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        written == fresh,
-        "{} is stale: run `UPDATE_DOCS=1 cargo test -p xtask rules`",
-        file.display()
-    );
+    assert!(written == fresh, "{} is stale: run `UPDATE_DOCS=1 cargo test -p xtask rules`", file.display());
 }

@@ -5,11 +5,8 @@ use super::at;
 use serde_json::{Map, Value};
 
 /// Kinds that select pods, and where.
-const SELECTORS: [(&str, &str); 3] = [
-    ("DaemonSet", "/spec/selector"),
-    ("NetworkPolicy", "/spec/podSelector"),
-    ("PodMonitor", "/spec/selector"),
-];
+const SELECTORS: [(&str, &str); 3] =
+    [("DaemonSet", "/spec/selector"), ("NetworkPolicy", "/spec/podSelector"), ("PodMonitor", "/spec/selector")];
 
 /// Every selector that is not of the pods of its namespace, or of more than labels.
 pub(super) fn problems(documents: &[Value]) -> Vec<String> {
@@ -21,9 +18,7 @@ pub(super) fn problems(documents: &[Value]) -> Vec<String> {
         };
         let name = at(document, "/metadata/name").as_str().unwrap_or_default();
         let Some(wanted) = labels(at(document, place)) else {
-            problems.push(format!(
-                "{kind} {name}: it selects by something else than labels, or everything"
-            ));
+            problems.push(format!("{kind} {name}: it selects by something else than labels, or everything"));
             continue;
         };
         let here = at(document, "/metadata/namespace");
@@ -60,9 +55,7 @@ pub(super) fn apart(cleanup: &[Value], devgate: &[Value]) -> Vec<String> {
     let wanted = labels(at(term, "/labelSelector"));
     let chooses = |of: &Value| {
         let has = at(of, "/spec/template/metadata/labels");
-        wanted
-            .as_ref()
-            .is_some_and(|wanted| wanted.iter().all(|(key, value)| has.get(key) == Some(value)))
+        wanted.as_ref().is_some_and(|wanted| wanted.iter().all(|(key, value)| has.get(key) == Some(value)))
     };
     let mut problems = Vec::new();
     let mut hold = |holds: bool, wrong: &str| {
@@ -72,10 +65,7 @@ pub(super) fn apart(cleanup: &[Value], devgate: &[Value]) -> Vec<String> {
     };
     hold(chooses(&devgate), "it does not keep away from pods of devgate");
     hold(!chooses(&cleanup), "it keeps away from itself");
-    hold(
-        at(term, "/topologyKey") == "kubernetes.io/hostname",
-        "it keeps away from more or less than a node",
-    );
+    hold(at(term, "/topologyKey") == "kubernetes.io/hostname", "it keeps away from more or less than a node");
     // Groups may have namespaces of their own.
     hold(
         at(term, "/namespaceSelector").as_object().is_some_and(Map::is_empty),
@@ -92,10 +82,7 @@ mod tests {
     fn said(kind: &str, spec: Value) -> Vec<String> {
         let pods = json!({"kind": "DaemonSet", "metadata": {"name": "d", "namespace": "n"}, "spec": {
             "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b", "c": "d"}}}}});
-        problems(&[
-            pods,
-            json!({"kind": kind, "metadata": {"name": "s", "namespace": "n"}, "spec": spec}),
-        ])
+        problems(&[pods, json!({"kind": kind, "metadata": {"name": "s", "namespace": "n"}, "spec": spec})])
     }
 
     #[test]
@@ -124,14 +111,8 @@ mod tests {
 
     #[test]
     fn what_selects_the_pods_is_fine() {
-        assert_eq!(
-            said("NetworkPolicy", json!({"podSelector": {"matchLabels": {"a": "b"}}})),
-            [""; 0]
-        );
-        assert_eq!(
-            said("PodMonitor", json!({"selector": {"matchLabels": {"a": "b", "c": "d"}}})),
-            [""; 0]
-        );
+        assert_eq!(said("NetworkPolicy", json!({"podSelector": {"matchLabels": {"a": "b"}}})), [""; 0]);
+        assert_eq!(said("PodMonitor", json!({"selector": {"matchLabels": {"a": "b", "c": "d"}}})), [""; 0]);
         assert_eq!(said("ConfigMap", json!({})), [""; 0]);
     }
 
@@ -153,9 +134,6 @@ mod tests {
         }
         let elsewhere =
             json!({"kind": "PodMonitor", "metadata": {"name": "s"}, "spec": {"selector": {"matchLabels": {"a": "b"}}}});
-        assert_eq!(
-            problems(&[elsewhere]),
-            ["PodMonitor s: it does not select the pods of its namespace"]
-        );
+        assert_eq!(problems(&[elsewhere]), ["PodMonitor s: it does not select the pods of its namespace"]);
     }
 }

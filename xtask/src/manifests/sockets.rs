@@ -33,14 +33,8 @@ const KNOWN: [(&str, &str); 22] = [
 /// Directories that a pod may have although sockets are in them: devgate's own business, and what cannot be told from it.
 const NEEDED: [(&str, &str); 3] = [
     ("/var/lib/kubelet/device-plugins", "it registers there and serves there"),
-    (
-        "/var/lib/kubelet/pod-resources",
-        "it asks there which pods have which devices",
-    ),
-    (
-        "/dev",
-        "device nodes; of a log there, lines can be written and nothing be read",
-    ),
+    ("/var/lib/kubelet/pod-resources", "it asks there which pods have which devices"),
+    ("/dev", "device nodes; of a log there, lines can be written and nothing be read"),
 ];
 
 /// Each mount of a directory or socket of the node that brings a socket which no devgate needs.

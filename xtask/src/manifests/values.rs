@@ -34,10 +34,7 @@ struct Taken {
 /// Runs `helm lint` and renders with each of the values.
 pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>> {
     let mut problems = Vec::new();
-    let lint = Command::new(&programs.helm)
-        .args(["lint", "--strict", "--quiet"])
-        .arg(chart)
-        .output();
+    let lint = Command::new(&programs.helm).args(["lint", "--strict", "--quiet"]).arg(chart).output();
     let lint = lint.with_context(|| format!("start {}", programs.helm.display()))?;
     if !lint.status.success() {
         problems.push(format!("helm lint: {}", String::from_utf8_lossy(&lint.stdout).trim()));
@@ -57,17 +54,10 @@ pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>>
         if output.status.success() {
             problems.push(format!("chart: takes {value}"));
         } else if !said.contains(word.as_str()) {
-            problems.push(format!(
-                "chart: refuses {value} for another reason than {word}: {}",
-                said.trim()
-            ));
+            problems.push(format!("chart: refuses {value} for another reason than {word}: {}", said.trim()));
         }
     }
-    for Taken {
-        set: values,
-        makes: wanted,
-    } in &taken
-    {
+    for Taken { set: values, makes: wanted } in &taken {
         let mut command = render::template(&programs.helm, chart, render::NAME);
         for value in values {
             command.args(["--set", value]);
@@ -78,11 +68,7 @@ pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>>
             problems.push(format!("chart: no {wanted} with {}: {}", values.join(" "), said.trim()));
         }
     }
-    println!(
-        "{} values that are refused, {} that are taken",
-        refused.len(),
-        taken.len()
-    );
+    println!("{} values that are refused, {} that are taken", refused.len(), taken.len());
     Ok(problems)
 }
 
@@ -93,17 +79,7 @@ mod tests {
     #[test]
     fn the_table_is_read() {
         let table: Table = serde_saphyr::from_str(TABLE).unwrap();
-        assert!(
-            table
-                .refused
-                .iter()
-                .any(|one| one.set == "overlay.nics=true" && one.says == "overlay")
-        );
-        assert!(
-            table
-                .taken
-                .iter()
-                .any(|one| one.set == ["cleanup=true"] && one.makes.contains("cleanup"))
-        );
+        assert!(table.refused.iter().any(|one| one.set == "overlay.nics=true" && one.says == "overlay"));
+        assert!(table.taken.iter().any(|one| one.set == ["cleanup=true"] && one.makes.contains("cleanup")));
     }
 }

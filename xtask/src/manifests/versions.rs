@@ -22,10 +22,7 @@ impl Sorted {
     /// Takes documents of one rendering, of which the first version is known.
     pub(super) fn add(&mut self, from: &str, least: u32, documents: Vec<Value>) {
         for document in documents {
-            if at(&document, "/kind")
-                .as_str()
-                .is_some_and(|kind| FOREIGN.contains(&kind))
-            {
+            if at(&document, "/kind").as_str().is_some_and(|kind| FOREIGN.contains(&kind)) {
                 continue;
             }
             let least = if at(&document, "/kind") == PODS { least } else { OLDEST };
@@ -60,10 +57,7 @@ impl Sorted {
                 }
             }
         }
-        println!(
-            "{} different documents, each against Kubernetes 1.{OLDEST} to 1.{NEWEST}",
-            files.len()
-        );
+        println!("{} different documents, each against Kubernetes 1.{OLDEST} to 1.{NEWEST}", files.len());
         Ok(problems)
     }
 }
@@ -72,16 +66,9 @@ impl Sorted {
 fn ask<'a>(validate: &Path, minor: u32, files: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<String>> {
     let mut command = Command::new(validate);
     command.args(["--quiet", "--strict", "--kubernetes-version", &format!("1.{minor}")]);
-    let output = command
-        .args(files)
-        .output()
-        .with_context(|| format!("start {}", validate.display()))?;
+    let output = command.args(files).output().with_context(|| format!("start {}", validate.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<String> = text
-        .lines()
-        .map(str::to_owned)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<String> = text.lines().map(str::to_owned).filter(|line| !line.is_empty()).collect();
     if output.status.success() != lines.is_empty() {
         bail!("kubernetes-validate for 1.{minor}: {}: {text}", output.status);
     }
@@ -125,14 +112,8 @@ mod tests {
         assert_eq!(problems(28, "old"), Vec::<String>::new());
         let early = problems(30, "new");
         assert_eq!(early.len(), 1, "{early:?}");
-        assert!(
-            early[0].starts_with("DaemonSet of x: Kubernetes 1.30: ERROR "),
-            "{early:?}"
-        );
-        assert_eq!(
-            problems(29, "old"),
-            ["DaemonSet of x: Kubernetes 1.28 takes it, before its least version 1.29"]
-        );
+        assert!(early[0].starts_with("DaemonSet of x: Kubernetes 1.30: ERROR "), "{early:?}");
+        assert_eq!(problems(29, "old"), ["DaemonSet of x: Kubernetes 1.28 takes it, before its least version 1.29"]);
     }
 
     #[test]
@@ -141,10 +122,7 @@ mod tests {
         for least in [31, 28] {
             sorted.add("x", least, vec![json!({"kind": "DaemonSet"})]);
         }
-        assert_eq!(
-            sorted.0.values().collect::<Vec<_>>(),
-            [&("DaemonSet of x".to_owned(), 28)]
-        );
+        assert_eq!(sorted.0.values().collect::<Vec<_>>(), [&("DaemonSet of x".to_owned(), 28)]);
     }
 
     #[test]

@@ -29,11 +29,7 @@ fn section(text: &str, version: &str) -> Result<String> {
     if body.trim().is_empty() {
         bail!("CHANGELOG.md: the section of {version} is empty; say there what changed");
     }
-    Ok(format!(
-        "# devgate {}\n\n{}\n",
-        heading.trim_start_matches("## "),
-        body.trim()
-    ))
+    Ok(format!("# devgate {}\n\n{}\n", heading.trim_start_matches("## "), body.trim()))
 }
 
 #[cfg(test)]
@@ -45,10 +41,7 @@ mod tests {
 
     #[test]
     fn a_version_has_its_own_section() {
-        assert_eq!(
-            section(TEXT, "0.2.0").unwrap(),
-            "# devgate 0.2.0, 2026-12-01\n\n### Host\n\n- More.\n"
-        );
+        assert_eq!(section(TEXT, "0.2.0").unwrap(), "# devgate 0.2.0, 2026-12-01\n\n### Host\n\n- More.\n");
         assert_eq!(section(TEXT, "0.1.0").unwrap(), "# devgate 0.1.0\n\n- First.\n");
     }
 
@@ -57,10 +50,7 @@ mod tests {
         let error = section(TEXT, "0.1").unwrap_err().to_string();
         assert_eq!(error, "CHANGELOG.md has no section \"## 0.1\"; say there what changed");
         let error = section(TEXT, "0.0.1").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "CHANGELOG.md: the section of 0.0.1 is empty; say there what changed"
-        );
+        assert_eq!(error, "CHANGELOG.md: the section of 0.0.1 is empty; say there what changed");
     }
 
     #[test]

@@ -37,11 +37,7 @@ pub(super) fn with_a_clone(first: &Path, targets: &[Machine]) -> Result<()> {
     }
     // To look at, for a maintainer who wants to know why.
     let kept = elsewhere.keep();
-    bail!(
-        "made twice, and not the same bytes: {}; the second is in {}",
-        different.join(", "),
-        kept.display()
-    )
+    bail!("made twice, and not the same bytes: {}; the second is in {}", different.join(", "), kept.display())
 }
 
 /// The files that are not in both folders with the same bytes.
@@ -77,13 +73,7 @@ mod tests {
         let files = [("devgate", "1"), ("components/a.wasm", "2")];
         let one = release("one", &files);
         assert!(differences(&one, &release("two", &files)).unwrap().is_empty());
-        let other = release(
-            "three",
-            &[("devgate", "1"), ("components/a.wasm", "3"), ("chart.tgz", "4")],
-        );
-        assert_eq!(
-            differences(&one, &other).unwrap(),
-            ["SHA256SUMS", "chart.tgz", "components/a.wasm"]
-        );
+        let other = release("three", &[("devgate", "1"), ("components/a.wasm", "3"), ("chart.tgz", "4")]);
+        assert_eq!(differences(&one, &other).unwrap(), ["SHA256SUMS", "chart.tgz", "components/a.wasm"]);
     }
 }

@@ -34,12 +34,7 @@ pub(super) fn components(folder: &Path) -> Result<()> {
         if policy.exists() {
             std::fs::copy(&policy, place.join(format!("{name}.policy.yaml")))?;
         }
-        entries.push(Entry {
-            size: bytes.len(),
-            sha256: digest(&bytes),
-            name,
-            file,
-        });
+        entries.push(Entry { size: bytes.len(), sha256: digest(&bytes), name, file });
     }
     let text = serde_json::to_string_pretty(&entries)?;
     std::fs::write(place.join("components.json"), text + "\n")?;
@@ -60,11 +55,7 @@ pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     let archive = folder.join(format!("{name}.tar"));
     dist::tar(work.path(), &archive, epoch)?;
     // Neither the file's name nor its time.
-    crate::process::run(
-        Command::new("gzip")
-            .args(["--no-name", "--best", "--force"])
-            .arg(&archive),
-    )?;
+    crate::process::run(Command::new("gzip").args(["--no-name", "--best", "--force"]).arg(&archive))?;
     dist::announce(&archive.with_extension("tar.gz"))
 }
 
@@ -74,12 +65,7 @@ pub(super) fn table(folder: &Path) -> Result<String> {
     for name in sums::files(folder)?.into_iter().chain([sums::NAME.to_owned()]) {
         let bytes = std::fs::read(folder.join(&name)).with_context(|| format!("read {name}"))?;
         let digest = digest(&bytes);
-        let _infallible = writeln!(
-            text,
-            "{:>10}  {}…  {name}",
-            bytes.len(),
-            digest.get(..16).unwrap_or_default()
-        );
+        let _infallible = writeln!(text, "{:>10}  {}…  {name}", bytes.len(), digest.get(..16).unwrap_or_default());
     }
     Ok(text)
 }

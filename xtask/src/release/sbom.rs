@@ -22,16 +22,8 @@ pub(super) fn write(machines: &[Machine], folder: &Path) -> Result<()> {
     copy_tree(&copy)?;
     let describe = |manifest: &Path, triple: &str| {
         let mut command = Command::new(&cyclonedx);
-        command
-            .current_dir(&copy)
-            .env("SOURCE_DATE_EPOCH", dist::epoch()?.to_string());
-        command.args([
-            "cyclonedx",
-            "--quiet",
-            "--format=json",
-            "--spec-version=1.5",
-            "--describe=binaries",
-        ]);
+        command.current_dir(&copy).env("SOURCE_DATE_EPOCH", dist::epoch()?.to_string());
+        command.args(["cyclonedx", "--quiet", "--format=json", "--spec-version=1.5", "--describe=binaries"]);
         command.args(["--target", triple, "--manifest-path"]).arg(manifest);
         process::run(&mut command)
     };
@@ -42,12 +34,7 @@ pub(super) fn write(machines: &[Machine], folder: &Path) -> Result<()> {
             describe(&copy.join(&place).join("Cargo.toml"), machine.musl())?;
             let bill = copy.join(&place).join(format!("{}_bin.cdx.json", program.name()));
             let described = program.file(folder, *machine, Profile::Release)?;
-            let own = format!(
-                "{}-{}-linux-{}.cdx.json",
-                program.name(),
-                dist::version()?,
-                machine.oci()
-            );
+            let own = format!("{}-{}-linux-{}.cdx.json", program.name(), dist::version()?, machine.oci());
             finish(&bill, &copy, &described, &folder.join(own))?;
         }
     }
@@ -55,10 +42,7 @@ pub(super) fn write(machines: &[Machine], folder: &Path) -> Result<()> {
     let place = folder.join("components");
     for name in components::shipped()? {
         let bill = format!("guests/{name}/{}_cdylib.cdx.json", name.replace('-', "_"));
-        let (described, own) = (
-            place.join(format!("{name}.wasm")),
-            place.join(format!("{name}.cdx.json")),
-        );
+        let (described, own) = (place.join(format!("{name}.wasm")), place.join(format!("{name}.cdx.json")));
         finish(&copy.join(bill), &copy, &described, &own)?;
     }
     Ok(())
@@ -87,14 +71,7 @@ fn copy_tree(to: &Path) -> Result<()> {
     let tree = if changed.is_empty() { "HEAD" } else { &changed };
     let archive = to.with_extension("tar");
     git(&["archive", "--format=tar", "--output", &archive.to_string_lossy(), tree])?;
-    process::run(
-        Command::new("tar")
-            .arg("--extract")
-            .arg("--file")
-            .arg(&archive)
-            .arg("--directory")
-            .arg(to),
-    )
+    process::run(Command::new("tar").arg("--extract").arg("--file").arg(&archive).arg("--directory").arg(to))
 }
 
 /// Takes the tree's place out of a bill, puts the file's digest in, and writes it.
@@ -122,10 +99,7 @@ mod tests {
     fn a_program_is_described_without_the_others() {
         let text = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
         let alone = of_one(&text, "host/devgate-runner").unwrap();
-        assert!(
-            alone.contains("[workspace]\nresolver = \"3\"\nmembers = [\"host/devgate-runner\"]\n"),
-            "{alone}"
-        );
+        assert!(alone.contains("[workspace]\nresolver = \"3\"\nmembers = [\"host/devgate-runner\"]\n"), "{alone}");
         assert_eq!(alone.lines().count(), text.lines().count());
         assert_eq!(of_one("[workspace]\n", "host/devgate"), None);
     }

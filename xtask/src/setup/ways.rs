@@ -61,11 +61,7 @@ pub(crate) fn found() -> Result<Option<Toolchain>> {
     }
     let sources = || {
         let sysroot = process::read(Command::new(DEBIAN_RUSTC).args(["--print", "sysroot"])).ok()?;
-        Some(
-            Path::new(&sysroot)
-                .join("lib/rustlib/src/rust/library/std/Cargo.toml")
-                .is_file(),
-        )
+        Some(Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml").is_file())
     };
     if Path::new(DEBIAN_RUSTC).is_file() && sources() == Some(true) {
         return Ok(Some(Toolchain::FromSource { linker }));
@@ -80,15 +76,9 @@ pub(crate) fn sysroot() -> Result<PathBuf> {
 
 /// The linker that makes a component of what it has linked.
 pub(crate) fn component_linker() -> Result<PathBuf> {
-    let linker = sysroot()?
-        .join("lib/rustlib")
-        .join(host()?)
-        .join("bin/wasm-component-ld");
+    let linker = sysroot()?.join("lib/rustlib").join(host()?).join("bin/wasm-component-ld");
     if !linker.is_file() {
-        bail!(
-            "{}: not there; it comes with Rust 1.82 and later, installed by rustup",
-            linker.display()
-        );
+        bail!("{}: not there; it comes with Rust 1.82 and later, installed by rustup", linker.display());
     }
     Ok(linker)
 }
@@ -99,9 +89,7 @@ pub(crate) fn has_std(sysroot: &Path, target: &str) -> bool {
     let Ok(files) = std::fs::read_dir(libraries) else {
         return false;
     };
-    files
-        .flatten()
-        .any(|file| file.file_name().to_string_lossy().starts_with("libstd-"))
+    files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libstd-"))
 }
 
 /// Adds a target to the toolchain at hand.
@@ -126,11 +114,7 @@ pub(crate) fn by_apt(packages: &[&str]) -> Result<()> {
         bail!("installing needs root: apt-get install {}", packages.join(" "));
     }
     let apt = |arguments: &[&str]| {
-        process::run(
-            Command::new("apt-get")
-                .env("DEBIAN_FRONTEND", "noninteractive")
-                .args(arguments),
-        )
+        process::run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments))
     };
     apt(&["update", "-q"])?;
     let install = ["install", "-q", "-y", "--no-install-recommends"];
@@ -155,16 +139,8 @@ mod tests {
     #[test]
     fn building_from_source_names_compiler_and_linker() {
         let mut cargo = Command::new("cargo");
-        Toolchain::FromSource {
-            linker: PathBuf::from("/rust/bin/wasm-component-ld"),
-        }
-        .apply(&mut cargo)
-        .unwrap();
-        let path = cargo
-            .get_envs()
-            .find(|(name, _)| *name == "PATH")
-            .and_then(|(_, value)| value)
-            .unwrap();
+        Toolchain::FromSource { linker: PathBuf::from("/rust/bin/wasm-component-ld") }.apply(&mut cargo).unwrap();
+        let path = cargo.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, value)| value).unwrap();
         assert!(path.to_string_lossy().starts_with("/rust/bin/gcc-ld:"));
         assert_eq!(process::shown(&cargo), "cargo -Zbuild-std=std,panic_abort");
         let mut cargo = Command::new("cargo");

@@ -7,11 +7,7 @@ const INSTALLED: &str = "/usr/share/doc/devgate/";
 /// Files and the folders that they are in.
 fn there() -> BTreeSet<PathBuf> {
     let files = files().unwrap();
-    files
-        .iter()
-        .flat_map(|file| file.ancestors())
-        .map(Path::to_owned)
-        .collect()
+    files.iter().flat_map(|file| file.ancestors()).map(Path::to_owned).collect()
 }
 
 fn text(path: &Path) -> Option<String> {
@@ -39,8 +35,7 @@ fn plain(path: &Path) -> PathBuf {
 /// Whatever reads like a path.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_of_path = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    text.split(move |c| !is_of_path(c))
-        .map(|word| word.trim_end_matches('.'))
+    text.split(move |c| !is_of_path(c)).map(|word| word.trim_end_matches('.'))
 }
 
 #[test]
@@ -48,10 +43,7 @@ fn every_link_leads_to_what_is_shipped() {
     let there = there();
     let mut followed = 0;
     let mut dead = Vec::new();
-    for page in there
-        .iter()
-        .filter(|path| path.extension().is_some_and(|ext| ext == "md"))
-    {
+    for page in there.iter().filter(|path| path.extension().is_some_and(|ext| ext == "md")) {
         let text = prose(&text(page).unwrap());
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
@@ -72,11 +64,7 @@ fn a_page_that_is_named_is_shipped() {
     let there = there();
     let mut named = 0;
     let mut missing = Vec::new();
-    let mut sources: Vec<PathBuf> = there
-        .iter()
-        .filter(|path| root().join(path).is_file())
-        .cloned()
-        .collect();
+    let mut sources: Vec<PathBuf> = there.iter().filter(|path| root().join(path).is_file()).cloned().collect();
     for folder in ["deploy/debian", "host"] {
         gather(Path::new(folder), &mut sources).unwrap();
     }

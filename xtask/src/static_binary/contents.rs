@@ -9,17 +9,7 @@ use anyhow::{Result, bail};
 const FOREIGN: &[(Program, &[&str])] = &[
     (Program::Devgate, &["cranelift", "wasmtime"]),
     (Program::Devgate, CLIENT),
-    (
-        Program::DevgatePull,
-        &[
-            "cranelift",
-            "wasmtime",
-            "tonic-",
-            "wit-parser",
-            "devgate_core",
-            "devgate_policy",
-        ],
-    ),
+    (Program::DevgatePull, &["cranelift", "wasmtime", "tonic-", "wit-parser", "devgate_core", "devgate_policy"]),
     // The runtime speaks of Cranelift in what it says, and has two small crates of its project (lists and maps) in it.
     (Program::DevgateRunner, COMPILER),
 ];
@@ -51,10 +41,7 @@ pub(super) fn check(program: Program, profile: Profile, bytes: &[u8]) -> Result<
     {
         bail!("devgate-pull: no {word} is found in it, by which a client of registries is known in others");
     }
-    let words = FOREIGN
-        .iter()
-        .filter(|(of, _)| *of == program)
-        .flat_map(|(_, words)| *words);
+    let words = FOREIGN.iter().filter(|(of, _)| *of == program).flat_map(|(_, words)| *words);
     for word in words {
         if let Some(shown) = find(bytes, word) {
             bail!("{}: has {word} in it: {shown}", program.name());
@@ -69,16 +56,11 @@ pub(super) fn check(program: Program, profile: Profile, bytes: &[u8]) -> Result<
 
 /// The text around a word, in whatever case it is written.
 fn find(bytes: &[u8], word: &str) -> Option<String> {
-    let at = bytes
-        .windows(word.len())
-        .position(|part| part.eq_ignore_ascii_case(word.as_bytes()))?;
+    let at = bytes.windows(word.len()).position(|part| part.eq_ignore_ascii_case(word.as_bytes()))?;
     let is_text = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
     let (before, after) = bytes.split_at(at);
     let start = before.iter().rev().take(80).take_while(|byte| is_text(byte)).count();
-    let text = before
-        .iter()
-        .skip(at - start)
-        .chain(after.iter().take(80).take_while(|byte| is_text(byte)));
+    let text = before.iter().skip(at - start).chain(after.iter().take(80).take_while(|byte| is_text(byte)));
     Some(text.map(|byte| char::from(*byte)).collect())
 }
 
@@ -94,22 +76,11 @@ mod tests {
     fn a_compiler_is_found_where_none_may_be() {
         for program in [Program::Devgate, Program::DevgateRunner] {
             let error = check(program, Profile::Dev, CRANELIFT).unwrap_err().to_string();
-            assert!(
-                error.starts_with(&format!("{}: has cranelift", program.name())),
-                "{error}"
-            );
-            assert!(
-                error.ends_with(" in it: panicked at /crates/cranelift-codegen-0.135.8/src/a.rs"),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("{}: has cranelift", program.name())), "{error}");
+            assert!(error.ends_with(" in it: panicked at /crates/cranelift-codegen-0.135.8/src/a.rs"), "{error}");
         }
         check(Program::Devgatectl, Profile::Release, CRANELIFT).unwrap();
-        check(
-            Program::Devgate,
-            Profile::Release,
-            b"\x7fELF\0/crates/reqwest-0.13.5/src/a.rs\0",
-        )
-        .unwrap_err();
+        check(Program::Devgate, Profile::Release, b"\x7fELF\0/crates/reqwest-0.13.5/src/a.rs\0").unwrap_err();
         check(Program::DevgateRunner, Profile::Release, RUNTIME).unwrap();
         check(Program::Devgate, Profile::Release, RUNTIME).unwrap_err();
     }
@@ -118,13 +89,8 @@ mod tests {
     fn a_compiler_that_would_not_be_found_is_an_error() {
         let all = COMPILER.join("-0.1/src/lib.rs\0/crates/");
         check(Program::DevgateCompile, Profile::Dev, all.as_bytes()).unwrap();
-        let error = check(Program::DevgateCompile, Profile::Dev, CRANELIFT)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("devgate-compile: no cranelift-frontend is found in it"),
-            "{error}"
-        );
+        let error = check(Program::DevgateCompile, Profile::Dev, CRANELIFT).unwrap_err().to_string();
+        assert!(error.starts_with("devgate-compile: no cranelift-frontend is found in it"), "{error}");
     }
 
     #[test]
@@ -132,18 +98,12 @@ mod tests {
         let all = CLIENT.join("0.1/src/lib.rs\0/crates/");
         check(Program::DevgatePull, Profile::Dev, all.as_bytes()).unwrap();
         let error = check(Program::DevgatePull, Profile::Dev, b"\x7fELF").unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("devgate-pull: no hickory- is found in it")
-        );
+        assert!(error.to_string().starts_with("devgate-pull: no hickory- is found in it"));
     }
 
     #[test]
     fn a_runtime_is_found_in_devgate_alone() {
-        let error = check(Program::Devgate, Profile::Release, SYMBOL)
-            .unwrap_err()
-            .to_string();
+        let error = check(Program::Devgate, Profile::Release, SYMBOL).unwrap_err().to_string();
         assert_eq!(error, "devgate: has wasmtime in it: _ZN8Wasmtime7runtime");
         check(Program::DevgateRunner, Profile::Release, SYMBOL).unwrap();
         check(Program::Devgate, Profile::Release, b"\x7fELF\0a component\0").unwrap();
@@ -152,9 +112,7 @@ mod tests {
     #[test]
     fn a_released_runner_is_small() {
         let large = vec![0; 2_500_001];
-        let error = check(Program::DevgateRunner, Profile::Release, &large)
-            .unwrap_err()
-            .to_string();
+        let error = check(Program::DevgateRunner, Profile::Release, &large).unwrap_err().to_string();
         assert_eq!(error, "devgate-runner: 2500001 bytes, and may have 2500000");
         check(Program::DevgateRunner, Profile::Dev, &large).unwrap();
         check(Program::Devgate, Profile::Release, &large).unwrap();

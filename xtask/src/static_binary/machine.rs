@@ -30,9 +30,7 @@ impl Machine {
     }
 
     fn of(triple: &str) -> Option<Self> {
-        [Self::Amd64, Self::Arm64]
-            .into_iter()
-            .find(|machine| triple.split('-').next() == Some(machine.rust()))
+        [Self::Amd64, Self::Arm64].into_iter().find(|machine| triple.split('-').next() == Some(machine.rust()))
     }
 
     /// What a program is for, from the start of its file.

@@ -82,12 +82,7 @@ impl Product {
     /// All of it, the one that a person starts first.
     pub(crate) const fn programs(self) -> &'static [Program] {
         match self {
-            Self::Devgate => &[
-                Program::Devgate,
-                Program::DevgateRunner,
-                Program::DevgateCompile,
-                Program::DevgatePull,
-            ],
+            Self::Devgate => &[Program::Devgate, Program::DevgateRunner, Program::DevgateCompile, Program::DevgatePull],
             Self::Devgatectl => &[Program::Devgatectl],
         }
     }
@@ -105,11 +100,7 @@ impl Product {
     /// Which of them the file of its program is, by its name.
     pub(crate) fn of_file(file: &Path) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("devgatectl") {
-            Self::Devgatectl
-        } else {
-            Self::Devgate
-        }
+        if name.starts_with("devgatectl") { Self::Devgatectl } else { Self::Devgate }
     }
 
     /// The file of its program and those beside it, each with the name that it goes by.
@@ -121,20 +112,11 @@ impl Product {
         let mut files = Vec::new();
         for program in self.programs() {
             let name = program.name();
-            let file = if *program == self.main() {
-                main.to_owned()
-            } else {
-                main.with_file_name(name)
-            };
+            let file = if *program == self.main() { main.to_owned() } else { main.with_file_name(name) };
             let its = Machine::of_program(&file)
                 .with_context(|| format!("{} needs {name} beside it, from the same build", main.display()))?;
             if its != machine {
-                bail!(
-                    "{}: is not for {}, as {} is",
-                    file.display(),
-                    machine.oci(),
-                    main.display()
-                );
+                bail!("{}: is not for {}, as {} is", file.display(), machine.oci(), main.display());
             }
             files.push((name, file));
         }
@@ -197,10 +179,7 @@ mod tests {
         let main = dir.path().join("devgate");
         std::fs::write(&main, AMD64).unwrap();
         let error = Product::Devgate.files(&main).unwrap_err().to_string();
-        assert!(
-            error.ends_with("devgate needs devgate-runner beside it, from the same build"),
-            "{error}"
-        );
+        assert!(error.ends_with("devgate needs devgate-runner beside it, from the same build"), "{error}");
         std::fs::write(dir.path().join("devgate-runner"), AMD64).unwrap();
         std::fs::write(dir.path().join("devgate-compile"), ARM64).unwrap();
         let error = Product::Devgate.files(&main).unwrap_err().to_string();

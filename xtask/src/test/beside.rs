@@ -21,18 +21,10 @@ impl Beside {
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let shown = shown(command);
         let output = tempfile::tempfile().context("make a file for what it prints")?;
-        command
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output.try_clone()?);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         let child = command.spawn().with_context(|| format!("start {shown}"))?;
         println!("{shown}: runs beside the stages that follow; what it prints is shown at the end");
-        Ok(Self {
-            child,
-            shown,
-            output,
-            start: Instant::now(),
-        })
+        Ok(Self { child, shown, output, start: Instant::now() })
     }
 
     /// Waits until it has ended, shows what it printed, and fails if it does.
@@ -65,10 +57,7 @@ mod tests {
     fn what_fails_beside_others_fails_when_it_is_waited_for() {
         let run = |line: &str| Beside::start(Command::new("sh").args(["-c", line])).unwrap().end();
         assert!(run("echo a line of it").is_ok());
-        assert_eq!(
-            run("exit 3").unwrap_err().to_string(),
-            "sh -c exit 3 failed: exit status: 3"
-        );
+        assert_eq!(run("exit 3").unwrap_err().to_string(), "sh -c exit 3 failed: exit status: 3");
         assert!(Beside::start(&mut Command::new("no-such-program")).is_err());
     }
 }

@@ -29,11 +29,7 @@ const LIBRARIES: [Library; 2] = [
         package: "golang-github-container-orchestrated-devices-container-device-interface-dev",
         tags: "v05",
     },
-    Library {
-        suite: "trixie",
-        package: "golang-tags.cncf-container-device-interface-dev",
-        tags: "",
-    },
+    Library { suite: "trixie", package: "golang-tags.cncf-container-device-interface-dev", tags: "" },
 ];
 
 /// Where it is in its source; until 0.6 it had another name.
@@ -52,16 +48,7 @@ pub(super) fn check() -> Result<Outcome> {
     // The end-to-end tests run the program itself.
     host_cargo(&["build", WHOLE, "--locked"])?;
     let mut tests = cargo();
-    tests.args([
-        "test",
-        WHOLE,
-        "--locked",
-        "--lib",
-        "--test",
-        "e2e",
-        "--",
-        "cncf_library",
-    ]);
+    tests.args(["test", WHOLE, "--locked", "--lib", "--test", "e2e", "--", "cncf_library"]);
     process::run(tests.env("DEVGATE_CDI_LIBRARIES", std::env::join_paths(programs)?))?;
     Ok(Outcome::Passed)
 }
@@ -107,9 +94,7 @@ impl Library {
             .envs([("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off"), ("CGO_ENABLED", "0")])
             .env("GOCACHE", tools::folder()?.join("go-cache"))
             .env("GOPATH", source);
-        command
-            .args(["build", "-buildvcs=false", "-tags", self.tags, "-o"])
-            .arg(&file);
+        command.args(["build", "-buildvcs=false", "-tags", self.tags, "-o"]).arg(&file);
         process::run(command.arg("."))?;
         Ok(file)
     }

@@ -82,10 +82,7 @@ fn contents(file: &Path) -> Result<()> {
     let mut diff = Command::new("diff");
     // Its status says that they differ.
     let _ = diff.arg("--unified").arg(&kept).arg(&new).status();
-    bail!(
-        "the package has other contents than {CONTENTS}; where that is meant: cp {} {CONTENTS}",
-        new.display()
-    );
+    bail!("the package has other contents than {CONTENTS}; where that is meant: cp {} {CONTENTS}", new.display());
 }
 
 /// Modes, owners and names, sorted, without folders and what has a list of its own: pages, and what they link to.

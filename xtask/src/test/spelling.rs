@@ -16,9 +16,7 @@ pub(super) fn check() -> Result<Outcome> {
         None => match install() {
             Ok(program) => program,
             Err(error) => {
-                return Ok(Outcome::Skipped(format!(
-                    "typos is not installed, and not by pip either: {error:#}"
-                )));
+                return Ok(Outcome::Skipped(format!("typos is not installed, and not by pip either: {error:#}")));
             }
         },
     };
@@ -32,14 +30,8 @@ fn environment() -> Result<PathBuf> {
 
 /// The one on the path, or the one that was installed before.
 fn found() -> Option<PathBuf> {
-    let candidates = [
-        Some(PathBuf::from("typos")),
-        environment().ok().map(|folder| folder.join("bin/typos")),
-    ];
-    candidates
-        .into_iter()
-        .flatten()
-        .find(|program| process::answers(Command::new(program).arg("--version")))
+    let candidates = [Some(PathBuf::from("typos")), environment().ok().map(|folder| folder.join("bin/typos"))];
+    candidates.into_iter().flatten().find(|program| process::answers(Command::new(program).arg("--version")))
 }
 
 /// Installs it beside what is built, for this alone.

@@ -41,11 +41,7 @@ pub(super) fn host_cargo(arguments: &[&str]) -> Result<()> {
 /// Cargo on the components' workspace, with its own target folder.
 fn guest_cargo(arguments: &[&str]) -> Result<Command> {
     let mut command = cargo();
-    command
-        .current_dir(guests())
-        .args(arguments)
-        .arg("--target-dir")
-        .arg(target()?.join("guests"));
+    command.current_dir(guests()).args(arguments).arg("--target-dir").arg(target()?.join("guests"));
     Ok(command)
 }
 
@@ -125,26 +121,13 @@ fn in_all() -> Result<Outcome> {
 }
 
 fn guest_tests() -> Result<Outcome> {
-    process::run(&mut guest_cargo(&[
-        "test",
-        "--workspace",
-        "--locked",
-        "--target",
-        &host()?,
-    ])?)?;
+    process::run(&mut guest_cargo(&["test", "--workspace", "--locked", "--target", &host()?])?)?;
     Ok(Outcome::Passed)
 }
 
 fn guest_clippy() -> Result<Outcome> {
     // On the host with the tests, and as a component for what exists only there.
-    let on_host = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--target",
-        &host()?,
-    ];
+    let on_host = ["clippy", "--workspace", "--all-targets", "--locked", "--target", &host()?];
     process::run(guest_cargo(&on_host)?.args(["--", "-D", "warnings"]))?;
     if setup::ensure(setup::Reach::Toolchain)? == Toolchain::Installed {
         let as_components = ["clippy", "--workspace", "--release", "--locked"];
@@ -178,16 +161,7 @@ fn doc_tests() -> Result<Outcome> {
 fn docs() -> Result<Outcome> {
     let strict = |command: &mut Command| process::run(command.env("RUSTDOCFLAGS", "-D warnings"));
     strict(cargo().args(["doc", WHOLE, "--no-deps", "--locked"]))?;
-    let sdk = [
-        "doc",
-        "--package",
-        "devgate-sdk",
-        "--all-features",
-        "--no-deps",
-        "--locked",
-        "--target",
-        &host()?,
-    ];
+    let sdk = ["doc", "--package", "devgate-sdk", "--all-features", "--no-deps", "--locked", "--target", &host()?];
     strict(&mut guest_cargo(&sdk)?)?;
     Ok(Outcome::Passed)
 }

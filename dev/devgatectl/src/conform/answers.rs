@@ -66,10 +66,7 @@ fn health(harness: &Harness) -> Outcome {
         }
         _ => None,
     });
-    Outcome::of(
-        format!("{healthy} of {} units are healthy", harness.units().count()),
-        why,
-    )
+    Outcome::of(format!("{healthy} of {} units are healthy", harness.units().count()), why)
 }
 
 /// Allocates each healthy unit, and all of a pool.
@@ -132,15 +129,8 @@ fn difference(harness: &Harness, bench: &Bench, call: Call, before: &Given) -> O
         Err(error) => return Some(format!("{call} {error}")),
     };
     let before = format!("{before:?}");
-    let same = before
-        .chars()
-        .zip(now.chars())
-        .take_while(|(before, now)| before == now);
+    let same = before.chars().zip(now.chars()).take_while(|(before, now)| before == now);
     let from = same.count().saturating_sub(40);
     let part = |text: &str| escape(&text.chars().skip(from).collect::<String>(), 200);
-    Some(format!(
-        "{call} gave something else: … {} and then … {}",
-        part(&before),
-        part(&now)
-    ))
+    Some(format!("{call} gave something else: … {} and then … {}", part(&before), part(&now)))
 }

@@ -29,9 +29,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         Ok(Outcome::of(format!("{removed} devices taken away"), failures))
     })?;
     let calls = calls_of_gone(harness)?;
-    let failures = calls
-        .iter()
-        .filter_map(|(call, called)| Some(format!("{call} {}", broke(called)?)));
+    let failures = calls.iter().filter_map(|(call, called)| Some(format!("{call} {}", broke(called)?)));
     if !calls.is_empty() {
         let tried = format!("{} calls about units that are gone", calls.len());
         card.record("empty.after", Outcome::of(tried, failures));

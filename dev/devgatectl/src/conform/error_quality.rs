@@ -13,12 +13,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
     let of_gone = super::empty::calls_of_gone(harness)?;
     let words = harness.injector.words();
     for (id, is_reason, most, none) in [
-        (
-            "errors.text",
-            false,
-            MESSAGE,
-            "no call failed in the component's own words",
-        ),
+        ("errors.text", false, MESSAGE, "no call failed in the component's own words"),
         ("errors.reasons", true, REASON, "no verdict was unhealthy or unknown"),
     ] {
         let said: Vec<_> = words.iter().filter(|word| word.is_reason == is_reason).collect();

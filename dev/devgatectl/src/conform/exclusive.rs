@@ -31,9 +31,6 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
             }));
         }
     }
-    card.record(
-        "exclusive.nodes",
-        Outcome::of(format!("{nodes} nodes of {count} units"), failures),
-    );
+    card.record("exclusive.nodes", Outcome::of(format!("{nodes} nodes of {count} units"), failures));
     Ok(None)
 }

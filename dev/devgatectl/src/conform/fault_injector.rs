@@ -29,10 +29,7 @@ pub(super) struct Script {
 impl Script {
     /// Fakes the answer to one query.
     pub(super) fn fake(query: Query, fake: Fake) -> Self {
-        Self {
-            answer: Some(Box::new(move |asked| (*asked == query).then(|| fake.clone()))),
-            ..Self::default()
-        }
+        Self { answer: Some(Box::new(move |asked| (*asked == query).then(|| fake.clone()))), ..Self::default() }
     }
 
     /// Does something before the n-th question.
@@ -49,10 +46,7 @@ impl Script {
     }
 
     pub(super) fn limited(limits: Limits) -> Self {
-        Self {
-            limits: Some(limits),
-            ..Self::default()
-        }
+        Self { limits: Some(limits), ..Self::default() }
     }
 }
 
@@ -92,12 +86,7 @@ struct State {
 
 impl State {
     fn hear(&mut self, call: &'static str, is_reason: bool, text: &str) {
-        let word = Word {
-            call,
-            is_reason,
-            text: text.to_owned(),
-            of_garbage: self.script.answer.is_some(),
-        };
+        let word = Word { call, is_reason, text: text.to_owned(), of_garbage: self.script.answer.is_some() };
         if self.words.len() < MOST_WORDS && !self.words.contains(&word) {
             self.words.push(word);
         }
@@ -112,10 +101,7 @@ pub(super) struct FaultInjector {
 
 impl FaultInjector {
     pub(super) fn new(inner: Arc<dyn Component>) -> Self {
-        Self {
-            inner,
-            state: Arc::default(),
-        }
+        Self { inner, state: Arc::default() }
     }
 
     /// Makes calls under a script, which ends with them. What is seen is that of the last call.

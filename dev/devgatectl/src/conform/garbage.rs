@@ -73,11 +73,7 @@ fn calls(harness: &Harness, dependency: &Dependency) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     for call in &dependency.calls {
         let units = harness.listed.pools.get(call.pool).map(|pool| &pool.units);
-        let related = units.and_then(|units| {
-            units
-                .iter()
-                .position(|unit| harness.is_related(&dependency.query, unit))
-        });
+        let related = units.and_then(|units| units.iter().position(|unit| harness.is_related(&dependency.query, unit)));
         let call = Call::of(call.function, call.pool, related.unwrap_or(call.unit));
         if !calls.contains(&call) {
             calls.push(call);

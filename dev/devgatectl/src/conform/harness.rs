@@ -90,11 +90,7 @@ impl Harness {
             policy: Arc::new(policy),
             node,
             injector: Arc::new(FaultInjector::new(component)),
-            listed: Listed {
-                pools: Vec::new(),
-                rejected: Vec::new(),
-                contested: BTreeMap::new(),
-            },
+            listed: Listed { pools: Vec::new(), rejected: Vec::new(), contested: BTreeMap::new() },
             verdicts: Vec::new(),
             calls: Vec::new(),
             relations: Relations::default(),
@@ -193,16 +189,9 @@ impl Harness {
 
     /// The units that a query has nothing to do with. What has to do with none may say something about all of them.
     pub(super) fn unrelated(&self, query: &Query) -> Vec<&ListedUnit> {
-        let others = self
-            .units()
-            .map(|(_, unit)| unit)
-            .filter(|unit| !self.is_related(query, unit));
+        let others = self.units().map(|(_, unit)| unit).filter(|unit| !self.is_related(query, unit));
         let others: Vec<_> = others.collect();
-        if others.len() == self.units().count() {
-            Vec::new()
-        } else {
-            others
-        }
+        if others.len() == self.units().count() { Vec::new() } else { others }
     }
 
     /// The first of these that is not listed any more.
@@ -295,10 +284,7 @@ pub(super) fn broke<T>(result: &Result<T, CallError>) -> Option<String> {
 
 /// Takes away what a unit is made of, or its nodes where it is made of nothing; whether there was anything.
 pub(super) fn unplug(node: &RecordedNode, unit: &ListedUnit) -> bool {
-    let devices = unit
-        .backing
-        .iter()
-        .map(|device| Change::RemoveDevice(device.location().to_owned()));
+    let devices = unit.backing.iter().map(|device| Change::RemoveDevice(device.location().to_owned()));
     let nodes = unit.nodes.iter().filter(|_| unit.backing.is_empty());
     let nodes = nodes.map(|granted| Change::RemoveNode(granted.node.path.clone()));
     let removed = devices.chain(nodes).filter(|change| node.apply(change.clone()).is_ok());

@@ -47,9 +47,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         }
         let again = judge(harness, &bench, decides.pool, Script::default());
         if again.as_ref() != harness.verdicts.get(decides.pool) {
-            recovers.push(format!(
-                "{again:?} when it was good again, after it was {fake}, of {query}"
-            ));
+            recovers.push(format!("{again:?} when it was good again, after it was {fake}, of {query}"));
         }
         let script = Script::fake(query.clone(), Fake::denied());
         let verdicts = judge(harness, &harness.bench()?, decides.pool, script);
@@ -88,12 +86,7 @@ fn find(harness: &Harness) -> anyhow::Result<Vec<Decides>> {
         let calls = dependency.calls.iter().filter(|call| call.function == Function::Health);
         'pools: for pool in calls.map(|call| call.pool) {
             for fake in &fakes {
-                let mut decides = Decides {
-                    query: dependency.query.clone(),
-                    fake: fake.clone(),
-                    pool,
-                    unit: 0,
-                };
+                let mut decides = Decides { query: dependency.query.clone(), fake: fake.clone(), pool, unit: 0 };
                 let now = judge(harness, &harness.bench()?, pool, decides.bad());
                 let before = harness.verdicts.get(pool).into_iter().flatten();
                 let mut pairs = before.zip(now.iter().flatten());
@@ -119,7 +112,5 @@ fn missing(harness: &Harness, decides: &Decides) -> anyhow::Result<Option<String
         Ok(_) => return Ok(None),
         Err(error) => return Ok(Some(format!("enumerate {error}"))),
     };
-    Ok(harness
-        .lost(&decides.query, &listed)
-        .map(|unit| format!("{} is not listed", named(unit))))
+    Ok(harness.lost(&decides.query, &listed).map(|unit| format!("{} is not listed", named(unit))))
 }

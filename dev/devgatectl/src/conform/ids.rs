@@ -34,10 +34,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         }
         let given = broke(&bench.health(&pool.asked, &[]));
         none.extend(given.map(|how| format!("health of no units {how}")));
-        for (units, what, failures) in [
-            (&twice[..], "one unit twice", &mut repeated),
-            (&[], "no units", &mut none),
-        ] {
+        for (units, what, failures) in [(&twice[..], "one unit twice", &mut repeated), (&[], "no units", &mut none)] {
             if let Err(NotGiven::Call(error)) = bench.allocate(pool, units) {
                 failures.extend(broke::<()>(&Err(error)).map(|how| format!("allocate of {what} {how}")));
             }
@@ -104,8 +101,5 @@ fn unreadable(harness: &Harness, unit: &ListedUnit) -> Script {
     });
     let its: BTreeSet<Query> = its.cloned().collect();
     let failure = Fake::failure(FailureKind::Io, "EIO", "Input/output error");
-    Script {
-        answer: Some(Box::new(move |query| its.contains(query).then(|| failure.clone()))),
-        ..Script::default()
-    }
+    Script { answer: Some(Box::new(move |query| its.contains(query).then(|| failure.clone()))), ..Script::default() }
 }

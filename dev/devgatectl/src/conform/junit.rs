@@ -11,9 +11,7 @@ pub(super) fn of(report: &Report) -> String {
         cases: group.checks.iter().map(|check| case(plugin, check)).collect(),
     };
     let cards = report.plugins.iter();
-    let suites: Vec<_> = cards
-        .flat_map(|card| card.groups.iter().map(|group| suite(&card.plugin, group)))
-        .collect();
+    let suites: Vec<_> = cards.flat_map(|card| card.groups.iter().map(|group| suite(&card.plugin, group))).collect();
     junit::xml("devgatectl conform", &suites)
 }
 

@@ -43,13 +43,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
             }
         }
         let unknown = ["no-unit-has-this".to_owned()];
-        for (musts, size) in [
-            (&[][..], 0),
-            (&[], ids.len() + 1),
-            (&unknown, 1),
-            (&ids, 0),
-            (&[], usize::MAX),
-        ] {
+        for (musts, size) in [(&[][..], 0), (&[], ids.len() + 1), (&unknown, 1), (&ids, 0), (&[], usize::MAX)] {
             let how = broke(&ask(musts, size));
             odd.extend(how.map(|how| format!("choose {how}, asked for {size} with {} musts", musts.len())));
         }

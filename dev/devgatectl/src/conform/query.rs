@@ -49,11 +49,7 @@ impl Query {
 
     /// The device, by its location, or the path that it is about.
     pub(super) fn place(&self) -> &str {
-        if self.location.is_empty() {
-            &self.path
-        } else {
-            &self.location
-        }
+        if self.location.is_empty() { &self.path } else { &self.location }
     }
 
     /// The same for all queries that differ in numbers only: what is tried with one of them need not be tried with another.
@@ -127,11 +123,7 @@ impl Fake {
     /// As the host makes text of a file.
     pub(super) fn text(self, query: &Query) -> Answered<String> {
         let bytes = self.bytes()?;
-        let most = if query.kind == Kind::File {
-            FILE_BYTES
-        } else {
-            ATTRIBUTE_BYTES
-        };
+        let most = if query.kind == Kind::File { FILE_BYTES } else { ATTRIBUTE_BYTES };
         if bytes.len() > most {
             let message = format!("{query}: is larger than {most} bytes");
             return Err(Failure::new(FailureKind::Limit, message).into());

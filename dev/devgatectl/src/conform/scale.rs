@@ -30,14 +30,9 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         let why = "no unit has nodes or hardware of the device tree that could be copied";
         return Ok(Some(why.to_owned()));
     };
-    let crowds = (
-        crowd(harness, &template, pool, MANY)?,
-        crowd(harness, &template, pool, SOME)?,
-    );
+    let crowds = (crowd(harness, &template, pool, MANY)?, crowd(harness, &template, pool, SOME)?);
     let (Some(many), Some(some)) = crowds else {
-        return Ok(Some(format!(
-            "{of} cannot be copied: its parts have names of their own"
-        )));
+        return Ok(Some(format!("{of} cannot be copied: its parts have names of their own")));
     };
     let units: usize = many.pools.iter().map(|pool| pool.units.len()).sum();
     let found = units.saturating_sub(harness.units().count());
@@ -95,12 +90,7 @@ fn crowd(harness: &Harness, template: &Template, pool: usize, copies: usize) -> 
         _ => Vec::new(),
     };
     let health = call(&pools, Call::of(Function::Health, pool, 0));
-    Ok(Some(Crowd {
-        node,
-        pools,
-        enumerate,
-        health,
-    }))
+    Ok(Some(Crowd { node, pools, enumerate, health }))
 }
 
 fn allocate(harness: &Harness, many: &Crowd, pool: usize) -> anyhow::Result<Outcome> {
@@ -135,8 +125,6 @@ fn linear(many: &Crowd, some: &Crowd) -> Outcome {
         format!("{what}: {some} for {SOME} more devices and {many} for {MANY}")
     };
     // Few of anything prove nothing.
-    let worse = rows
-        .iter()
-        .filter(|(_, some, many)| *many > (*some).max(20) * MANY / SOME * SLACK);
+    let worse = rows.iter().filter(|(_, some, many)| *many > (*some).max(20) * MANY / SOME * SLACK);
     Outcome::of(rows.each_ref().map(shown).join(", "), worse.map(shown))
 }

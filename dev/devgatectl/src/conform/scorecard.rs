@@ -58,11 +58,7 @@ impl Outcome {
     /// Passed unless there are failures.
     pub(super) fn of(tried: impl Into<String>, failures: impl IntoIterator<Item = String>) -> Self {
         let failures: Vec<_> = failures.into_iter().collect();
-        let grade = if failures.is_empty() {
-            Grade::Passed
-        } else {
-            Grade::Failed
-        };
+        let grade = if failures.is_empty() { Grade::Passed } else { Grade::Failed };
         Self(grade, tried.into(), failures)
     }
 
@@ -90,12 +86,7 @@ impl Scorecard {
 
     /// Runs a check, if it is wanted.
     pub(super) fn check(&mut self, id: &str, check: impl FnOnce() -> anyhow::Result<Outcome>) -> anyhow::Result<()> {
-        if self
-            .groups
-            .iter()
-            .flat_map(|group| &group.checks)
-            .any(|check| check.id == id)
-        {
+        if self.groups.iter().flat_map(|group| &group.checks).any(|check| check.id == id) {
             self.record(id, check()?);
         }
         Ok(())
@@ -118,15 +109,8 @@ impl Scorecard {
 
     /// Skips what has not been tried of a group.
     pub(super) fn skip_rest(&mut self, group: &str, why: &str) {
-        let checks = self
-            .groups
-            .iter()
-            .filter(|other| other.name == group)
-            .flat_map(|group| &group.checks);
-        let rest: Vec<_> = checks
-            .filter(|check| check.result.is_none())
-            .map(|check| check.id)
-            .collect();
+        let checks = self.groups.iter().filter(|other| other.name == group).flat_map(|group| &group.checks);
+        let rest: Vec<_> = checks.filter(|check| check.result.is_none()).map(|check| check.id).collect();
         for id in rest {
             self.record(id, Outcome::skipped(why));
         }
@@ -143,9 +127,7 @@ pub(super) fn groups() -> Vec<Group> {
             let checks = Vec::new();
             groups.push(Group { name, title, checks });
         }
-        let row = line
-            .strip_prefix("| `")
-            .and_then(|row| row.strip_suffix(" |")?.split_once("` "));
+        let row = line.strip_prefix("| `").and_then(|row| row.strip_suffix(" |")?.split_once("` "));
         let (Some((id, row)), Some(group)) = (row, groups.last_mut()) else {
             continue;
         };

@@ -24,11 +24,7 @@ impl Template {
     /// The device at a location; `None` if the text does not describe it.
     pub(super) fn of(recording: &str, location: &str) -> Option<Self> {
         let top = format!("/devices/{location}");
-        let path = |paragraph: &str| {
-            paragraph
-                .lines()
-                .find_map(|line| line.strip_prefix("P: ").map(str::to_owned))
-        };
+        let path = |paragraph: &str| paragraph.lines().find_map(|line| line.strip_prefix("P: ").map(str::to_owned));
         let is_its = |paragraph: &&str| {
             let rest = path(paragraph).and_then(|path| path.strip_prefix(&top).map(str::to_owned));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -47,10 +43,7 @@ impl Template {
         let mut alternatives: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
         alternatives.sort_by_key(|name| std::cmp::Reverse(name.len()));
         Some(Self {
-            paragraphs: [outside.join("\n")]
-                .into_iter()
-                .chain(its.into_iter().map(str::to_owned))
-                .collect(),
+            paragraphs: [outside.join("\n")].into_iter().chain(its.into_iter().map(str::to_owned)).collect(),
             name: Regex::new(&format!(r"\b(?:{})\b", alternatives.join("|"))).ok()?,
             word: Regex::new("[0-9A-Za-z:._-]+").ok()?,
             pci: Regex::new(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$").ok()?,
@@ -143,11 +136,7 @@ fn unique(word: &str, n: usize, is_unique: bool) -> String {
     let with = format!("{n:06x}");
     let mut with = with.chars().rev();
     let other = |c: char| {
-        if c.is_ascii_hexdigit() {
-            with.next().unwrap_or(c)
-        } else {
-            c
-        }
+        if c.is_ascii_hexdigit() { with.next().unwrap_or(c) } else { c }
     };
     let changed: Vec<_> = word.chars().rev().map(other).collect();
     changed.into_iter().rev().collect()

@@ -53,10 +53,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         }
     }
     for (id, failures) in [("unplug.ids", gone), ("unplug.back", back)] {
-        card.record(
-            id,
-            Outcome::of(format!("{} devices, one at a time", ends.len()), failures),
-        );
+        card.record(id, Outcome::of(format!("{} devices, one at a time", ends.len()), failures));
     }
     Ok(None)
 }

@@ -64,20 +64,11 @@ fn fixed(way: &str) -> Vec<String> {
                 .map(|(text, n)| text.repeat(n))
                 .to_vec();
         }
-        "huge" => &[
-            HUGE,
-            "0x100000000000000000000000000000000",
-            "4294967296",
-            "9223372036854775808",
-        ],
+        "huge" => &[HUGE, "0x100000000000000000000000000000000", "4294967296", "9223372036854775808"],
         "negative" => &["-1", "0", "0x", "NaN", "1.5"],
         "control" => &["\u{1b}[31mred\u{7}\u{8}\r\n\u{1b}]0;title\u{7}"],
         // Letters of more than one byte, so that a component that cuts by bytes cuts one in two.
-        "multibyte" => &[
-            "漢字:漢字=漢字 漢字/漢字",
-            "🦀",
-            "éééééééééééééééééééééééééééééééééééééééé",
-        ],
+        "multibyte" => &["漢字:漢字=漢字 漢字/漢字", "🦀", "éééééééééééééééééééééééééééééééééééééééé"],
         // As a reader sees it that is too fast, or after a driver's format has changed.
         "cut" => &["?", "N/A"],
         "separators" => &[":", "=", ",,,,", "0-", "-0", "//", "..", "{\"["],
@@ -93,25 +84,17 @@ fn changed(way: &str, known: &str) -> Vec<String> {
     match (way, known.chars().count()) {
         ("huge", _) => vec![with_numbers(known, HUGE), with_numbers(known, "99999")],
         ("negative", _) => ["-1", "0", ""].map(|number| with_numbers(known, number)).to_vec(),
-        ("control", _) => vec![
-            format!("{known}\n{known}\r\n\t{known}"),
-            format!("\n\n{known}"),
-            format!("{known}\u{202e}\u{feff}"),
-        ],
-        ("separators", _) => vec![
-            known.chars().filter(|c| !is_plain(c)).collect(),
-            known.chars().filter(is_plain).collect(),
-        ],
+        ("control", _) => {
+            vec![format!("{known}\n{known}\r\n\t{known}"), format!("\n\n{known}"), format!("{known}\u{202e}\u{feff}")]
+        }
+        ("separators", _) => {
+            vec![known.chars().filter(|c| !is_plain(c)).collect(), known.chars().filter(is_plain).collect()]
+        }
         ("long", 1..) => vec![format!("{known}\n").repeat((4_096 / (known.len() + 1)).max(1))],
         ("multibyte", 1..) => {
             let second = known.chars().enumerate().map(|(n, c)| if n == 1 { '漢' } else { c });
             let letters = known.chars().map(|c| if is_plain(&c) { 'é' } else { c });
-            vec![
-                format!("é{known}"),
-                format!("{known}é"),
-                letters.collect(),
-                second.collect(),
-            ]
+            vec![format!("é{known}"), format!("{known}é"), letters.collect(), second.collect()]
         }
         ("cut", count @ 2..) => vec![
             first(1),

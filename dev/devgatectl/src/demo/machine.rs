@@ -33,18 +33,10 @@ pub(super) fn offered(node: &Node) -> Vec<Offered> {
     let mut all = Vec::new();
     for (resource, subsystem, name) in KNOWN {
         let devices = node.devices(subsystem).unwrap_or_default();
-        let nodes: Vec<_> = devices
-            .iter()
-            .filter(|d| matches(name, d.name()))
-            .filter_map(|d| usable(node, d))
-            .collect();
+        let nodes: Vec<_> =
+            devices.iter().filter(|d| matches(name, d.name())).filter_map(|d| usable(node, d)).collect();
         if !nodes.is_empty() {
-            all.push(Offered {
-                resource: resource.to_owned(),
-                subsystem,
-                name,
-                nodes,
-            });
+            all.push(Offered { resource: resource.to_owned(), subsystem, name, nodes });
         }
     }
     all
@@ -52,9 +44,7 @@ pub(super) fn offered(node: &Node) -> Vec<Offered> {
 
 /// The demo's patterns are a name, or a name with `*` at its end.
 fn matches(pattern: &str, name: &str) -> bool {
-    pattern
-        .strip_suffix('*')
-        .map_or(pattern == name, |stem| name.starts_with(stem))
+    pattern.strip_suffix('*').map_or(pattern == name, |stem| name.starts_with(stem))
 }
 
 fn usable(node: &Node, device: &DevicePath) -> Option<(String, String)> {
@@ -74,18 +64,13 @@ pub(super) fn policy(offered: &[Offered]) -> String {
     text.push_str("    hardware:\n");
     for o in offered {
         let (subsystem, name) = (o.subsystem, o.name);
-        let _ = writeln!(
-            text,
-            "      - {{subsystem: {subsystem}, name: \"{name}\", use: offer, nodes: [{{access: rw}}]}}"
-        );
+        let _ =
+            writeln!(text, "      - {{subsystem: {subsystem}, name: \"{name}\", use: offer, nodes: [{{access: rw}}]}}");
     }
     text.push_str("    config:\n      devices:\n");
     for o in offered {
         let (resource, subsystem, name) = (&o.resource, o.subsystem, o.name);
-        let _ = writeln!(
-            text,
-            "        - {{resource: {resource}, subsystem: {subsystem}, name: \"{name}\"}}"
-        );
+        let _ = writeln!(text, "        - {{resource: {resource}, subsystem: {subsystem}, name: \"{name}\"}}");
     }
     let _ = write!(
         text,

@@ -17,41 +17,19 @@ enum How {
     /// A node of this machine is renamed and renamed back.
     Rename { from: PathBuf, to: PathBuf },
     /// A recording loses the line of a node and gets it back.
-    Edit {
-        recording: PathBuf,
-        whole: String,
-        without: String,
-    },
+    Edit { recording: PathBuf, whole: String, without: String },
 }
 
 /// Resources whose nodes may go for a second: no console or disk in use. The last device of them is the least used.
-const HARMLESS: [&str; 4] = [
-    "devgate.dev/loop",
-    "devgate.dev/serial",
-    "devgate.dev/kvm",
-    "devgate.dev/fuse",
-];
+const HARMLESS: [&str; 4] = ["devgate.dev/loop", "devgate.dev/serial", "devgate.dev/kvm", "devgate.dev/fuse"];
 
 impl Outage {
     /// What can fail here, if anything: `played` is the recording that the host reads, or the same as `root`.
     pub(super) fn find(root: &Path, played: &Path, offered: &[Offered]) -> Option<Self> {
         let by_name = |resource: &&str| offered.iter().find(|o| o.resource == **resource);
-        let (found, (id, node)) = HARMLESS
-            .iter()
-            .filter_map(by_name)
-            .find_map(|o| Some((o, o.nodes.last()?)))?;
-        let how = if root.is_file() {
-            Self::edit(played, node)?
-        } else {
-            Self::rename(root, node)?
-        };
-        Some(Self {
-            resource: found.resource.clone(),
-            id: id.clone(),
-            node: node.clone(),
-            how,
-            begun: false,
-        })
+        let (found, (id, node)) = HARMLESS.iter().filter_map(by_name).find_map(|o| Some((o, o.nodes.last()?)))?;
+        let how = if root.is_file() { Self::edit(played, node)? } else { Self::rename(root, node)? };
+        Some(Self { resource: found.resource.clone(), id: id.clone(), node: node.clone(), how, begun: false })
     }
 
     fn rename(root: &Path, node: &str) -> Option<How> {
@@ -68,11 +46,7 @@ impl Outage {
         let whole = std::fs::read_to_string(recording).ok()?;
         let line = format!("N: {}\n", node.strip_prefix("/dev/")?);
         let without = whole.replacen(&line, "", 1);
-        (without != whole).then(|| How::Edit {
-            recording: recording.to_owned(),
-            whole,
-            without,
-        })
+        (without != whole).then(|| How::Edit { recording: recording.to_owned(), whole, without })
     }
 
     /// What is done, in a few words.

@@ -27,14 +27,8 @@ pub(super) struct Devices {
 impl Story {
     pub(super) fn begin(node: &Node) -> anyhow::Result<Self> {
         let mut story = Self { out: std::io::stdout() };
-        let whose = if node.is_recorded() {
-            "a recorded node's devices"
-        } else {
-            "this machine's own devices"
-        };
-        story.line(&format!(
-            "devgatectl demo: the real `devgate run`, a kubelet stand-in, {whose}"
-        ))?;
+        let whose = if node.is_recorded() { "a recorded node's devices" } else { "this machine's own devices" };
+        story.line(&format!("devgatectl demo: the real `devgate run`, a kubelet stand-in, {whose}"))?;
         Ok(story)
     }
 
@@ -84,17 +78,9 @@ impl Story {
         given: &[String],
         options: &RunOptions,
     ) -> anyhow::Result<()> {
-        let asked = wanted
-            .iter()
-            .map(|(resource, n)| format!("{resource}: {n}"))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let asked = wanted.iter().map(|(resource, n)| format!("{resource}: {n}")).collect::<Vec<_>>().join(", ");
         self.heading(3, &format!("A pod asks for {asked}"))?;
-        self.line(&format!(
-            "   gets {} in {}, with these nodes and nothing else:",
-            given.join(" and "),
-            ms(took)
-        ))?;
+        self.line(&format!("   gets {} in {}, with these nodes and nothing else:", given.join(" and "), ms(took)))?;
         for (path, device) in &options.devices {
             self.line(&format!("     {path} {}", device.permissions))?;
         }
@@ -116,19 +102,13 @@ impl Story {
     ) -> anyhow::Result<()> {
         self.heading(4, &format!("A device fails: {}", outage.describe()))?;
         let (id, resource) = (&outage.id, &outage.resource);
-        self.line(&format!(
-            "   the kubelet sees {id} unhealthy after {} ({resource}: {before} to {after})",
-            ms(seen)
-        ))?;
+        self.line(&format!("   the kubelet sees {id} unhealthy after {} ({resource}: {before} to {after})", ms(seen)))?;
         self.line(&format!("   the log says: {reason}"))
     }
 
     /// Step 4, continued: it comes back.
     pub(super) fn recovered(&mut self, seen: Duration) -> anyhow::Result<()> {
-        self.line(&format!(
-            "   it is back, and the kubelet sees it healthy after {}",
-            ms(seen)
-        ))
+        self.line(&format!("   it is back, and the kubelet sees it healthy after {}", ms(seen)))
     }
 
     /// Step 5: a component that is refused.
@@ -144,10 +124,7 @@ impl Story {
     /// Step 6: the kubelet restarts.
     pub(super) fn restarted(&mut self, took: Duration, resources: usize) -> anyhow::Result<()> {
         self.heading(6, "The kubelet restarts, and wipes its directory")?;
-        self.line(&format!(
-            "   all {resources} resources are advertised again after {}",
-            ms(took)
-        ))
+        self.line(&format!("   all {resources} resources are advertised again after {}", ms(took)))
     }
 
     pub(super) fn end(&mut self, took: Duration) -> anyhow::Result<()> {
@@ -165,16 +142,10 @@ impl Story {
 
 fn describe(found: &Match) -> String {
     let usage = found.usage.as_str();
-    let nodes: Vec<_> = found
-        .nodes
-        .iter()
-        .map(|n| format!("{} {}", n.node.path, n.grant.access))
-        .collect();
+    let nodes: Vec<_> = found.nodes.iter().map(|n| format!("{} {}", n.node.path, n.grant.access)).collect();
     let withheld: Vec<_> = found.withheld.iter().map(|w| format!("withheld: {}", w.why)).collect();
     let device = format!("{} {}", found.subsystem, found.device.name());
-    format!("{device:<24} {usage}  {}", [nodes, withheld].concat().join(", "))
-        .trim_end()
-        .to_owned()
+    format!("{device:<24} {usage}  {}", [nodes, withheld].concat().join(", ")).trim_end().to_owned()
 }
 
 fn ms(duration: Duration) -> String {

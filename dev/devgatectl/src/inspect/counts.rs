@@ -45,11 +45,7 @@ fn plain(limit: &'static str, found: u64, default: u64) -> Count {
 
 /// What is needed is rounded up: the next build is another few bytes larger.
 fn bytes(limit: &'static str, found: ByteSize, default: ByteSize) -> Count {
-    let step = if default >= ByteSize::mib(1) {
-        ByteSize::mib(1)
-    } else {
-        ByteSize::kib(64)
-    };
+    let step = if default >= ByteSize::mib(1) { ByteSize::mib(1) } else { ByteSize::kib(64) };
     let rounded = ByteSize(found.0.div_ceil(step.0).saturating_mul(step.0));
     Count {
         limit,

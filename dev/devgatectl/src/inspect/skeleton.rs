@@ -16,23 +16,14 @@ const LEAST: [(&str, &str); 6] = [
         "    host-nodes:                     # nodes in /dev that belong to no kernel device\n      \
          exclusive: [/dev/CHANGE-ME]\n",
     ),
-    (
-        "files",
-        "    files: [/proc/CHANGE-ME]        # what it may read outside the device tree\n",
-    ),
-    (
-        "kernel-log",
-        "    kernel-log: ['^CHANGE-ME (.+)'] # lines of the kernel's log that it may have captures of\n",
-    ),
+    ("files", "    files: [/proc/CHANGE-ME]        # what it may read outside the device tree\n"),
+    ("kernel-log", "    kernel-log: ['^CHANGE-ME (.+)'] # lines of the kernel's log that it may have captures of\n"),
     (
         "control",
         "    control:                        # attributes that it may write\n      \
          - {attribute: CHANGE-ME, values: [\"1\"], moment: release}\n",
     ),
-    (
-        "state",
-        "    state: true                     # a blob that survives restarts\n",
-    ),
+    ("state", "    state: true                     # a blob that survives restarts\n"),
 ];
 
 /// The policy. `file` is the component's name in its directory.
@@ -72,23 +63,12 @@ fn written(name: &str, source: &str, report: &Report) -> String {
         })
         .collect();
     if !wasi.is_empty() {
-        let _ = writeln!(
-            text,
-            "    wasi: [{}] # beside what has nothing behind it",
-            wasi.join(", ")
-        );
+        let _ = writeln!(text, "    wasi: [{}] # beside what has nothing behind it", wasi.join(", "));
     }
-    let limits: Vec<_> = report
-        .counts
-        .iter()
-        .filter_map(|count| Some(format!("{}: {}", count.limit, count.needs.as_ref()?)))
-        .collect();
+    let limits: Vec<_> =
+        report.counts.iter().filter_map(|count| Some(format!("{}: {}", count.limit, count.needs.as_ref()?))).collect();
     if !limits.is_empty() {
-        let _ = writeln!(
-            text,
-            "    limits: {{{}}} # what it is; what its calls take comes on top",
-            limits.join(", ")
-        );
+        let _ = writeln!(text, "    limits: {{{}}} # what it is; what its calls take comes on top", limits.join(", "));
     }
     text
 }
@@ -96,11 +76,7 @@ fn written(name: &str, source: &str, report: &Report) -> String {
 /// A plugin's name out of a file's.
 fn plugin_name(file: &str) -> String {
     let stem = file.strip_suffix(".wasm").unwrap_or(file).to_ascii_lowercase();
-    let name: String = stem
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .take(63)
-        .collect();
+    let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(63).collect();
     match name.trim_matches('-') {
         "" => "vendor".to_owned(),
         name => name.to_owned(),
@@ -126,10 +102,7 @@ mod tests {
             contents: Err(devgate_types::load::Refusal::Kind("is empty")),
         };
         let report = Report::new(Path::new("x"), b"", inspection);
-        let text = format!(
-            "registry.example.com:5000/vendor/acme-gpu:1.0@sha256:{}",
-            "ab".repeat(32)
-        );
+        let text = format!("registry.example.com:5000/vendor/acme-gpu:1.0@sha256:{}", "ab".repeat(32));
         let reference = text.parse::<devgate_types::Reference>().unwrap().pinned().unwrap();
         let policy = pulled(&reference, &report);
         let lines =
@@ -140,18 +113,9 @@ mod tests {
     /// With every key, and whatever the file is called.
     #[test]
     fn every_skeleton_is_a_policy_that_grants_what_is_imported() {
-        for file in [
-            "vendor.wasm",
-            "Ünder_score (2).WASM",
-            "-",
-            "a\"b: {c}.wasm",
-            &"x".repeat(200),
-        ] {
+        for file in ["vendor.wasm", "Ünder_score (2).WASM", "-", "a\"b: {c}.wasm", &"x".repeat(200)] {
             let contents = Err(devgate_types::load::Refusal::Kind("is empty"));
-            let inspection = devgate_types::load::Inspection {
-                sha256: [7; 32],
-                contents,
-            };
+            let inspection = devgate_types::load::Inspection { sha256: [7; 32], contents };
             let mut report = Report::new(Path::new(file), b"", inspection);
             let wasi = ["wasi:clocks/wall-clock@0.2.6", "wasi:random/random@0.2.6"].map(|name| Import {
                 name: name.to_owned(),
@@ -176,10 +140,7 @@ mod tests {
             };
             report.counts = super::super::counts::of(50 << 20, &counts);
             let text = of(file, &report);
-            let parsed = devgate_policy::parse(&[PolicyFile {
-                name: "skeleton",
-                text: &text,
-            }]);
+            let parsed = devgate_policy::parse(&[PolicyFile { name: "skeleton", text: &text }]);
             let policy = parsed.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
             let plugin = policy.plugins.values().next().unwrap();
             assert_eq!(plugin.limits.functions, 100_000);

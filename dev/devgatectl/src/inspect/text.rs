@@ -30,20 +30,14 @@ pub(super) fn of(report: &Report) -> String {
 
 /// What it is, and what it imports.
 pub(super) fn facts(report: &Report) -> String {
-    let mut facts = vec![
-        ["size".into(), format!("{} bytes", report.size)],
-        ["sha256".into(), report.sha256.clone()],
-    ];
+    let mut facts = vec![["size".into(), format!("{} bytes", report.size)], ["sha256".into(), report.sha256.clone()]];
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
             facts.push([name.into(), value]);
         }
     };
     let contract = report.contract.as_ref();
-    fact(
-        "contract",
-        contract.map(|v| format!("devgate:plugin@{v}")).unwrap_or_default(),
-    );
+    fact("contract", contract.map(|v| format!("devgate:plugin@{v}")).unwrap_or_default());
     let metadata = &report.metadata;
     for (name, value) in [
         ("name", &metadata.name),
@@ -108,12 +102,7 @@ fn counts(text: &mut String, report: &Report) {
     let rows = report.counts.iter().map(|count| {
         let needs = count.needs.as_ref();
         let needs = needs.map(|needs| format!("needs limits: {{{}: {needs}}}", count.limit));
-        [
-            count.limit.to_owned(),
-            count.found.clone(),
-            count.default.clone(),
-            needs.unwrap_or_default(),
-        ]
+        [count.limit.to_owned(), count.found.clone(), count.default.clone(), needs.unwrap_or_default()]
     });
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
     *text += &columns(2, &rows);

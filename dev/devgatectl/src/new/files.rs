@@ -55,11 +55,7 @@ macro_rules! c {
 
 macro_rules! go {
     ($path:literal) => {
-        (
-            concat!("devgate/", $path),
-            include_str!(concat!("../../../../guests/go/", $path)),
-            Form::Same,
-        )
+        (concat!("devgate/", $path), include_str!(concat!("../../../../guests/go/", $path)), Form::Same)
     };
 }
 
@@ -98,11 +94,7 @@ const C: [File; 11] = [
 const C_SOURCE: File = ("src/widget.c", example!("c/widget.c"), Form::Code);
 
 const PYTHON: [File; 5] = [
-    (
-        ".github/workflows/test.yaml",
-        template!("python/test.yaml"),
-        Form::Words,
-    ),
+    (".github/workflows/test.yaml", template!("python/test.yaml"), Form::Words),
     (".gitignore", template!("python/gitignore"), Form::Words),
     ("README.md", readme!("python"), Form::Words),
     ("app.py", example!("python/app.py"), Form::Code),
@@ -228,9 +220,7 @@ fn fill(text: &str, names: &Names, lang: Lang, form: Form) -> String {
         ("Widget", names.camel.clone()),
         ("widget", word.clone()),
     ];
-    replacements
-        .iter()
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    replacements.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// The example's policy, which has other files around it.
@@ -248,7 +238,5 @@ fn policy(text: &str) -> String {
 /// Names the SDK and the rig in the folder of both.
 fn with_sdk(manifest: &str, guests: &Path) -> String {
     let source = |name: &str| format!("{{ path = {:?} }}", guests.join(name).to_string_lossy());
-    manifest
-        .replace("{ sdk }", &source("sdk"))
-        .replace("{ testing }", &source("testing"))
+    manifest.replace("{ sdk }", &source("sdk")).replace("{ testing }", &source("testing"))
 }

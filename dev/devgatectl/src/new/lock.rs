@@ -10,11 +10,8 @@ const TESTED: &str = include_str!("../../../../guests/Cargo.lock");
 const DIRECT: [&str; 3] = ["devgate-sdk", "devgate-testing", "serde_json"];
 
 /// What only the repository's own components and tests ask for: a package, and what it depends on for them.
-const ELSEWHERE: [(&str, &str); 3] = [
-    ("devgate-sdk", "devgate-sdk"),
-    ("devgate-sdk", "serde_json"),
-    ("getrandom", "rand_core"),
-];
+const ELSEWHERE: [(&str, &str); 3] =
+    [("devgate-sdk", "devgate-sdk"), ("devgate-sdk", "serde_json"), ("getrandom", "rand_core")];
 
 const VERSION: &str = "0.1.0";
 const PACKAGE: &str = "\n[[package]]\n";
@@ -70,10 +67,7 @@ pub(super) fn of(project: &str) -> String {
     let mut wanted = own.dependencies.clone();
     let mut taken = BTreeSet::new();
     while let Some(dependency) = wanted.pop() {
-        let found = tested
-            .iter()
-            .enumerate()
-            .filter(|(_, package)| package.is_named(dependency));
+        let found = tested.iter().enumerate().filter(|(_, package)| package.is_named(dependency));
         for (at, package) in found {
             if taken.insert(at) {
                 wanted.extend(&package.dependencies);
@@ -114,12 +108,8 @@ mod tests {
         let names: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("name = ")).collect();
         assert!(names.is_sorted(), "{names:?}");
         assert_eq!(names[0], "\"acme-npu\"");
-        for (name, is_there) in [
-            ("devgate-core", true),
-            ("tokio", true),
-            ("widget", false),
-            ("wit-bindgen-go", false),
-        ] {
+        for (name, is_there) in [("devgate-core", true), ("tokio", true), ("widget", false), ("wit-bindgen-go", false)]
+        {
             assert_eq!(names.contains(&format!("\"{name}\"").as_str()), is_there, "{name}");
         }
         let rest = text.replace(&format!("{PACKAGE}name = \"acme-npu\""), "");

@@ -127,9 +127,9 @@ impl Names {
             .map_err(|error| format!("vendor \"{}\": {}", escape(vendor, 80), error.problem()))?;
         let capital = |word: &str| {
             let mut letters = word.chars();
-            letters.next().map_or_else(String::new, |first| {
-                format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-            })
+            letters
+                .next()
+                .map_or_else(String::new, |first| format!("{}{}", first.to_ascii_uppercase(), letters.as_str()))
         };
         Ok(Self {
             kebab: name.to_owned(),
@@ -150,24 +150,16 @@ mod tests {
     fn names_are_made_of_the_devices_and_the_vendors() {
         let names = Names::try_new("acme-npu2", "acme.com").unwrap();
         assert_eq!((names.snake.as_str(), names.camel.as_str()), ("acme_npu2", "AcmeNpu2"));
-        assert_eq!(
-            (names.upper.as_str(), names.resource.as_str()),
-            ("ACME_NPU2", "acme.com/acme-npu2")
-        );
+        assert_eq!((names.upper.as_str(), names.resource.as_str()), ("ACME_NPU2", "acme.com/acme-npu2"));
         assert!(Names::try_new(&"a".repeat(40), "acme.com").is_ok());
     }
 
     #[test]
     fn what_breaks_a_rule_is_refused_with_the_rule() {
         let long = "a".repeat(41);
-        for wrong in [
-            "", "Npu", "npu_1", "1npu", "npu-", "npu--x", "npu-1", "a b", "../x", "ä", "\n", &long,
-        ] {
+        for wrong in ["", "Npu", "npu_1", "1npu", "npu-", "npu--x", "npu-1", "a b", "../x", "ä", "\n", &long] {
             let problem = Names::try_new(wrong, "acme.com").unwrap_err();
-            assert!(
-                problem.ends_with("such as acme-npu") && !problem.contains('\n'),
-                "{problem}"
-            );
+            assert!(problem.ends_with("such as acme-npu") && !problem.contains('\n'), "{problem}");
         }
         for kept in ["test", "import", "self", "types"] {
             let problem = Names::try_new(kept, "acme.com").unwrap_err();

@@ -40,12 +40,7 @@ mod tests {
     fn what_a_component_is_built_of_is_there_as_it_is_in_the_repository() {
         let files = by_path();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for path in [
-            "guests/sdk/src/bindings.rs",
-            "guests/testing/src/lib.rs",
-            "wit/world.wit",
-            "LICENSE",
-        ] {
+        for path in ["guests/sdk/src/bindings.rs", "guests/testing/src/lib.rs", "wit/world.wit", "LICENSE"] {
             let own = std::fs::read_to_string(root.join(path)).unwrap();
             assert!(files[&format!("{FOLDER}{path}")] == own, "{path}");
         }
@@ -54,15 +49,10 @@ mod tests {
     #[test]
     fn no_test_and_no_dependency_of_one_is_there() {
         for (path, text) in by_path() {
-            assert!(
-                !path.contains("test") || path.starts_with("devgate/guests/testing/"),
-                "{path}"
-            );
+            assert!(!path.contains("test") || path.starts_with("devgate/guests/testing/"), "{path}");
             assert!(!text.contains("#[test]"), "{path}");
             let of_tests = ["dev-dependencies", "insta", "proptest", "wasmtime", "github.com"];
-            let found = of_tests
-                .iter()
-                .find(|word| path.ends_with("Cargo.toml") && text.contains(**word));
+            let found = of_tests.iter().find(|word| path.ends_with("Cargo.toml") && text.contains(**word));
             assert_eq!(found, None, "{path}:\n{text}");
         }
     }

@@ -16,11 +16,7 @@ pub(super) fn describe(about: &AboutArgs, component: &[u8]) -> anyhow::Result<Ve
     let spdx = "--licence must be an SPDX expression such as \"Apache-2.0 OR MIT\"";
     add.licenses = set(parsed(about.licence.as_deref(), spdx, Licenses::new)?);
     add.source = set(parsed(about.source.as_deref(), "--source must be a URL", Source::new)?);
-    add.homepage = set(parsed(
-        about.homepage.as_deref(),
-        "--homepage must be a URL",
-        Homepage::new,
-    )?);
+    add.homepage = set(parsed(about.homepage.as_deref(), "--homepage must be a URL", Homepage::new)?);
     add.revision = set(about.revision.clone().map(Revision::new));
     add.description = set(about.description.clone().map(Description::new));
     add.authors = set(about.authors.clone().map(Authors::new));
@@ -34,11 +30,7 @@ pub(super) fn describe(about: &AboutArgs, component: &[u8]) -> anyhow::Result<Ve
         ("description", about.description.is_some()),
         ("authors", about.authors.is_some()),
     ];
-    let replaced: Vec<_> = given
-        .iter()
-        .filter(|(_, given)| *given)
-        .map(|(name, _)| *name)
-        .collect();
+    let replaced: Vec<_> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
     let component = without(component, &replaced).context("is damaged")?;
     let described = add.to_wasm(&component);
     described.map_err(|error| anyhow::anyhow!("{}", devgate_types::escape(&format!("{error:#}"), 400)))

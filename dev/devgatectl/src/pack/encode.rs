@@ -25,16 +25,8 @@ pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -
     let module = match Module::read(bytes)? {
         Some(module) => module,
         None => {
-            ensure!(
-                wit.is_none(),
-                "is a component already, which has its world in itself: leave out --wit"
-            );
-            return Ok(Encoded {
-                bytes: bytes.to_vec(),
-                kind: "component",
-                adapter: false,
-                notes: Vec::new(),
-            });
+            ensure!(wit.is_none(), "is a component already, which has its world in itself: leave out --wit");
+            return Ok(Encoded { bytes: bytes.to_vec(), kind: "component", adapter: false, notes: Vec::new() });
         }
     };
     let mut embedded = bytes.to_vec();
@@ -46,23 +38,13 @@ pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -
              bindings' generator made for it (for C, the object file `*_component_type.o`)"
         ),
     }
-    let mut encoder = ComponentEncoder::default()
-        .validate(true)
-        .module(&embedded)
-        .map_err(told)?;
+    let mut encoder = ComponentEncoder::default().validate(true).module(&embedded).map_err(told)?;
     if module.wasi {
-        let (name, adapter) = (
-            preview1::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
-            preview1::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
-        );
+        let (name, adapter) =
+            (preview1::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, preview1::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER);
         encoder = encoder.adapter(name, adapter).map_err(told)?;
     }
-    Ok(Encoded {
-        bytes: encoder.encode().map_err(told)?,
-        kind: "module",
-        adapter: module.wasi,
-        notes: module.notes(),
-    })
+    Ok(Encoded { bytes: encoder.encode().map_err(told)?, kind: "module", adapter: module.wasi, notes: module.notes() })
 }
 
 /// What there is to know of a core module before it is encoded.
@@ -85,10 +67,7 @@ impl Module {
         let mut module = Self::default();
         for payload in Parser::new(0).parse_all(bytes) {
             match payload.map_err(|error| anyhow::anyhow!("is damaged: {}", escape(&error.to_string(), 200)))? {
-                Payload::Version {
-                    encoding: Encoding::Component,
-                    ..
-                } => return Ok(None),
+                Payload::Version { encoding: Encoding::Component, .. } => return Ok(None),
                 Payload::CustomSection(section) => {
                     module.has_world |= section.name().starts_with(WORLD_SECTION);
                 }
@@ -133,15 +112,8 @@ impl Module {
 fn embed(module: &mut Vec<u8>, wit: &Path, world: Option<&str>) -> anyhow::Result<()> {
     let shown = escape(&wit.to_string_lossy(), 256);
     let mut resolve = Resolve::default();
-    let (package, _) = resolve
-        .push_path(wit)
-        .map_err(told)
-        .with_context(|| format!("--wit {shown}"))?;
-    let there = resolve
-        .packages
-        .get(package)
-        .into_iter()
-        .flat_map(|package| package.worlds.keys());
+    let (package, _) = resolve.push_path(wit).map_err(told).with_context(|| format!("--wit {shown}"))?;
+    let there = resolve.packages.get(package).into_iter().flat_map(|package| package.worlds.keys());
     let there = there.map(|name| escape(name, 80)).collect::<Vec<_>>().join(", ");
     let world = match (resolve.select_world(&[package], world), world) {
         (Ok(world), _) => world,

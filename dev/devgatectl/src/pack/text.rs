@@ -4,12 +4,7 @@ use super::Packed;
 use std::fmt::Write;
 
 pub(super) fn of(packed: &Packed) -> String {
-    let mut text = format!(
-        "{}, from the {} {}\n",
-        packed.component.file(),
-        packed.kind,
-        packed.from
-    );
+    let mut text = format!("{}, from the {} {}\n", packed.component.file(), packed.kind, packed.from);
     for note in &packed.notes {
         let _ = writeln!(text, "  note: {note}");
     }

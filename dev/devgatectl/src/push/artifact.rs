@@ -69,10 +69,7 @@ impl Artifact {
             architecture: "wasm",
             os: "wasip2",
             layer_digests: [layer.digest.clone()],
-            component: Component {
-                exports: &about.exports,
-                imports: &about.imports,
-            },
+            component: Component { exports: &about.exports, imports: &about.imports },
         };
         let config = serde_json::to_vec(&config)?;
         let manifest = Manifest {
@@ -83,11 +80,7 @@ impl Artifact {
             annotations: &about.annotations,
         };
         let manifest = serde_json::to_vec(&manifest)?;
-        Ok(Self {
-            config,
-            layer: component,
-            manifest,
-        })
+        Ok(Self { config, layer: component, manifest })
     }
 
     /// What it is named by.

@@ -27,16 +27,11 @@ pub(super) fn push(
     progress: &Progress,
 ) -> Result<Pushed, Error> {
     let Some(tag) = &to.tag else {
-        return Err(Error::Refused(format!(
-            "{to}: has no tag; write one behind it, such as :1.2.0"
-        )));
+        return Err(Error::Refused(format!("{to}: has no tag; write one behind it, such as :1.2.0")));
     };
     let pinned = to.clone().pinned_to(artifact.digest());
     if to.digest.is_some_and(|digest| digest != pinned.digest) {
-        return Err(Error::Refused(format!(
-            "{to}: this component has another digest, {}",
-            pinned.digest
-        )));
+        return Err(Error::Refused(format!("{to}: this component has another digest, {}", pinned.digest)));
     }
     wait(async {
         let access = registries.access(&to.repository)?;
@@ -58,10 +53,7 @@ pub(super) fn push(
             let sent = session.ask("PUT", &format!("manifests/{tag}"), Some(body)).await?;
             made(to, sent.status, "the manifest")?;
         }
-        Ok(Pushed {
-            reference: pinned.clone(),
-            was_there,
-        })
+        Ok(Pushed { reference: pinned.clone(), was_there })
     })
 }
 
@@ -74,14 +66,11 @@ async fn push_blob(session: &mut Session, to: &Reference, bytes: &[u8]) -> Resul
     }
     let begun = session.ask("POST", "blobs/uploads/", None).await?;
     let repository = &to.repository;
-    let location = begun
-        .location
-        .ok_or_else(|| Error::Host(format!("{repository}: its registry gave no address to push to")))?;
+    let location =
+        begun.location.ok_or_else(|| Error::Host(format!("{repository}: its registry gave no address to push to")))?;
     let and = if location.contains('?') { '&' } else { '?' };
     let at = format!("{location}{and}digest={}", digest.replace(':', "%3A"));
-    let sent = session
-        .ask("PUT", &at, Some(("application/octet-stream", bytes)))
-        .await?;
+    let sent = session.ask("PUT", &at, Some(("application/octet-stream", bytes))).await?;
     made(to, sent.status, "a blob")
 }
 
@@ -90,9 +79,7 @@ fn made(to: &Reference, status: u16, what: &str) -> Result<(), Error> {
         return Ok(());
     }
     let repository = &to.repository;
-    Err(Error::Host(format!(
-        "{repository}: its registry did not take {what} ({status})"
-    )))
+    Err(Error::Host(format!("{repository}: its registry did not take {what} ({status})")))
 }
 
 #[cfg(test)]

@@ -61,10 +61,9 @@ impl Asked {
             let refused =
                 |why: FileDenied| exit::with_code(exit::FOUND, format!("--file {}: {why}", escape(path, 256)));
             Files::rule(path).map_err(|why| match why {
-                FileDenied::NotListed => exit::with_code(
-                    exit::USAGE,
-                    format!("--file {}: must be a plain absolute path", escape(path, 256)),
-                ),
+                FileDenied::NotListed => {
+                    exit::with_code(exit::USAGE, format!("--file {}: must be a plain absolute path", escape(path, 256)))
+                }
                 why => refused(why),
             })?;
             let there = node
@@ -102,9 +101,7 @@ fn one(recorder: &mut Recorder<'_>, node: &Node, what: &str) -> anyhow::Result<(
         return Err(exit::with_code(exit::FOUND, message));
     }
     for device in devices {
-        recorder
-            .tree(&device)
-            .map_err(|error| exit::with_code(exit::NODE, format!("{what}: {error}")))?;
+        recorder.tree(&device).map_err(|error| exit::with_code(exit::NODE, format!("{what}: {error}")))?;
     }
     Ok(())
 }
@@ -155,10 +152,7 @@ fn kernel_log(recorder: &mut Recorder<'_>, node: &Node, policy: &Policy, whole: 
     };
     let (mut kept, mut cut) = (0, 0);
     for line in lines {
-        let longest = patterns
-            .iter()
-            .filter_map(|pattern| pattern.matched(&line.text))
-            .max_by_key(|part| part.len());
+        let longest = patterns.iter().filter_map(|pattern| pattern.matched(&line.text)).max_by_key(|part| part.len());
         let Some(part) = longest else { continue };
         kept += 1;
         cut += usize::from(part.len() < line.text.len() && !whole);

@@ -125,10 +125,7 @@ impl Redactor {
         let mut found: Vec<_> = search.find_overlapping_iter(text).collect();
         // Where two overlap, it is the longer one's that stands there.
         found.sort_by_key(|found| found.len());
-        for (place, which) in found
-            .into_iter()
-            .map(|found| (found.range(), found.pattern().as_usize()))
-        {
+        for (place, which) in found.into_iter().map(|found| (found.range(), found.pattern().as_usize())) {
             let (Some((from, (number, kind))), Some(old)) = (learnt.get(which), text.get(place.clone())) else {
                 continue;
             };
@@ -139,9 +136,7 @@ impl Redactor {
             }
         }
         for pattern in self.more.clone() {
-            new = pattern
-                .replace_all(&new, |found: &Captures<'_>| self.asked(found))
-                .into_owned();
+            new = pattern.replace_all(&new, |found: &Captures<'_>| self.asked(found)).into_owned();
         }
         new
     }

@@ -24,27 +24,15 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn new(notes: Vec<String>, recording: &Recording) -> Self {
         let (whole, place) = recording.devices;
-        let also = if place > 0 {
-            format!(", and {place} only for what and where they are")
-        } else {
-            String::new()
-        };
-        Self {
-            text: format!("recorded {}{also}\n", count(whole, "device")),
-            notes,
-            left: recording.unwritten.clone(),
-        }
+        let also = if place > 0 { format!(", and {place} only for what and where they are") } else { String::new() };
+        Self { text: format!("recorded {}{also}\n", count(whole, "device")), notes, left: recording.unwritten.clone() }
     }
 
     /// What was replaced, by kinds.
     pub(super) fn redacted(&mut self, redactor: &Redactor) {
         let one = |(kind, numbers): (&&str, &BTreeSet<usize>)| format!("{kind}: {}", numbers.len());
         let all: Vec<_> = redactor.replaced.iter().map(one).collect();
-        let all = if all.is_empty() {
-            "nothing".to_owned()
-        } else {
-            all.join(", ")
-        };
+        let all = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
         let _ = writeln!(self.text, "redacted {all}");
         self.left.extend(redactor.left.iter().cloned());
     }

@@ -7,9 +7,7 @@ pub(super) fn bookkeeping(path: &str) -> Result<(), &'static str> {
     let power = directory == "power" || directory.ends_with("/power");
     let kept = ["control", "runtime_status", "wakeup", "async", "runtime_enabled"];
     let counted = directory.split('/').any(|part| part == "statistics") || ["stat", "inflight"].contains(&name);
-    let wakeup = path
-        .split('/')
-        .any(|part| part.starts_with("wakeup") && part.len() > 6 && path.contains('/'));
+    let wakeup = path.split('/').any(|part| part.starts_with("wakeup") && part.len() > 6 && path.contains('/'));
     if counted || wakeup || (power && !kept.contains(&name)) {
         return Err(WHY);
     }

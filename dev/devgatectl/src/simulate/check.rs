@@ -30,11 +30,7 @@ pub(super) struct Mismatch {
 
 impl Mismatch {
     pub(super) fn new(what: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            expected: expected.into(),
-            found: found.into(),
-        }
+        Self { what: what.into(), expected: expected.into(), found: found.into() }
     }
 }
 
@@ -85,10 +81,7 @@ fn devices(name: &str, expected: &Resource, kubelet: &StandIn, wrong: &mut Vec<M
         let those = devices.iter().filter(|(_, (is, _))| !gone && *is == healthy);
         those.map(|(id, _)| id.clone()).collect()
     };
-    for (word, healthy, amount) in [
-        ("healthy", true, &expected.healthy),
-        ("unhealthy", false, &expected.unhealthy),
-    ] {
+    for (word, healthy, amount) in [("healthy", true, &expected.healthy), ("unhealthy", false, &expected.unhealthy)] {
         let Some(amount) = amount else { continue };
         let there = of(healthy);
         if !amount.holds(&there) {
@@ -129,9 +122,7 @@ fn logged(expected: &LogLine, log: &[Line], wrong: &mut Vec<Mismatch>) {
 
 fn reason(pattern: &str, text: &str, host: Option<&Report>, wrong: &mut Vec<Mismatch>) {
     let plugins = host.into_iter().flat_map(|host| &host.plugins);
-    let devices = plugins
-        .flat_map(|plugin| &plugin.resources)
-        .flat_map(|resource| &resource.devices);
+    let devices = plugins.flat_map(|plugin| &plugin.resources).flat_map(|resource| &resource.devices);
     let devices: Vec<_> = devices.filter(|device| matches(pattern, &device.id)).collect();
     let reasons: BTreeSet<_> = devices.iter().filter_map(|device| device.unhealthy.as_ref()).collect();
     if reasons.iter().any(|reason| reason.contains(text)) {

@@ -18,11 +18,7 @@ pub(super) struct Hardware {
 impl Hardware {
     /// From a recording.
     pub(super) fn open(recording: &Path) -> anyhow::Result<Self> {
-        Ok(Self {
-            node: RecordedNode::open(recording)?,
-            unplugged: BTreeMap::new(),
-            begun: Instant::now(),
-        })
+        Ok(Self { node: RecordedNode::open(recording)?, unplugged: BTreeMap::new(), begun: Instant::now() })
     }
 
     /// All of it, for the host to read.
@@ -73,10 +69,7 @@ impl Hardware {
         let Some((subsystem, device)) = name.split_once('/') else {
             bail!("device {name}: must be SUBSYSTEM/NAME, such as pci/0000:00:02.0, or /devices/…");
         };
-        let found = self
-            .node
-            .device(subsystem, device)
-            .map(|device| DevicePath::location(&device).to_owned());
+        let found = self.node.device(subsystem, device).map(|device| DevicePath::location(&device).to_owned());
         found.map_err(|error| anyhow::anyhow!("device {name}: {error}"))
     }
 }
@@ -86,10 +79,7 @@ mod tests {
     use super::*;
 
     fn say(text: &str) -> Change {
-        Change::Say {
-            micros: 0,
-            text: text.to_owned(),
-        }
+        Change::Say { micros: 0, text: text.to_owned() }
     }
 
     #[test]
@@ -103,18 +93,12 @@ mod tests {
             hardware.apply(say("first")).unwrap();
             hardware.apply(say("second")).unwrap();
             let said = hardware.node.events().log_lines().unwrap();
-            let said: Vec<_> = said
-                .iter()
-                .map(|line| (line.micros - late, line.text.as_str()))
-                .collect();
+            let said: Vec<_> = said.iter().map(|line| (line.micros - late, line.text.as_str())).collect();
             assert_eq!(said, [(0, "before"), (1, "first"), (2, "second")]);
         }
         std::fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\n").unwrap();
         let mut hardware = Hardware::open(&recording).unwrap();
         hardware.apply(say("only")).unwrap();
-        assert!(
-            hardware.node.events().log_lines().unwrap()[0].micros < 60_000_000,
-            "since the start"
-        );
+        assert!(hardware.node.events().log_lines().unwrap()[0].micros < 60_000_000, "since the start");
     }
 }

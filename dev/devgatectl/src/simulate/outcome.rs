@@ -54,10 +54,7 @@ pub(super) struct Failure {
 impl Failure {
     /// What is not as expected, and what was waited for.
     pub(super) fn of(message: String, wrong: Vec<Mismatch>) -> Self {
-        Self {
-            message: Some(message),
-            wrong,
-        }
+        Self { message: Some(message), wrong }
     }
 
     /// All of it in one line.
@@ -78,10 +75,7 @@ impl From<anyhow::Error> for Failure {
 /// What is not as expected at one moment.
 impl From<Mismatch> for Failure {
     fn from(mismatch: Mismatch) -> Self {
-        Self {
-            message: None,
-            wrong: vec![mismatch],
-        }
+        Self { message: None, wrong: vec![mismatch] }
     }
 }
 

@@ -85,14 +85,8 @@ mod tests {
     #[test]
     fn the_order_of_the_plugins_stays() {
         let read = |text| read_as("a test", text).unwrap();
-        let text = patched(
-            "plugins: {z: {a: 1}, b: {}}",
-            &read("plugins: {b: {c: 2}, z: {a: 3}, a: {}}"),
-        )
-        .unwrap();
-        let order: Vec<_> = ["\"z\"", "\"b\"", "\"a\": {}"]
-            .map(|key| text.find(key).unwrap())
-            .into();
+        let text = patched("plugins: {z: {a: 1}, b: {}}", &read("plugins: {b: {c: 2}, z: {a: 3}, a: {}}")).unwrap();
+        let order: Vec<_> = ["\"z\"", "\"b\"", "\"a\": {}"].map(|key| text.find(key).unwrap()).into();
         assert!(order.is_sorted(), "{text}");
     }
 }

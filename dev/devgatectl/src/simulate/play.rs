@@ -71,12 +71,7 @@ pub(super) fn prepare(
         let (file, node) = (scenario.file.display(), scenario.node.display());
         exit::with_code(exit::NODE, format!("scenario {file}: node {node}: {error}"))
     })?;
-    Ok(Prepared {
-        policy,
-        components: components.to_owned(),
-        registry,
-        scenario,
-    })
+    Ok(Prepared { policy, components: components.to_owned(), registry, scenario })
 }
 
 /// A policy's text, which is one, with the patch over it.
@@ -161,16 +156,10 @@ impl Play {
     /// Fails where the host has ended, or does not do something in time.
     fn wait_on(&mut self, begun: Instant, most: Duration, what: &str) -> anyhow::Result<()> {
         if let Some(status) = self.stage.ended() {
-            bail!(
-                "the host ended by itself: {status}; its log:\n{}",
-                self.stage.last_words()
-            );
+            bail!("the host ended by itself: {status}; its log:\n{}", self.stage.last_words());
         }
         if begun.elapsed() > most {
-            bail!(
-                "the host did not {what} within {most:?}; its log:\n{}",
-                self.stage.last_words()
-            );
+            bail!("the host did not {what} within {most:?}; its log:\n{}", self.stage.last_words());
         }
         Ok(())
     }
@@ -181,11 +170,7 @@ impl Play {
         if let Some(keep) = keep {
             keep::keep(keep, &self.stage, outcome).await.context("not kept")?;
         }
-        if outcome.passed() {
-            self.stage.end().await
-        } else {
-            Ok(())
-        }
+        if outcome.passed() { self.stage.end().await } else { Ok(()) }
     }
 
     async fn take_all(&mut self, scenario: &Scenario, outcome: &mut Outcome) {
@@ -281,9 +266,7 @@ impl Play {
         let before = times(&self.stage);
         let file = &self.stage.node_root;
         let new = file.with_extension("new");
-        std::fs::write(&new, &text)
-            .and_then(|()| std::fs::rename(&new, file))
-            .context("write the node")?;
+        std::fs::write(&new, &text).and_then(|()| std::fs::rename(&new, file)).context("write the node")?;
         self.text = text;
         let begun = Instant::now();
         while times(&self.stage) == before {
@@ -383,11 +366,7 @@ impl Play {
             let there = wanted.iter().map(|(resource, count)| {
                 let there = self.stage.kubelet.allocatable(resource);
                 let there = there.map_or("nothing registered".to_owned(), |there| there.to_string());
-                Mismatch::new(
-                    format!("{resource} allocatable"),
-                    format!("{count} or more for the pod"),
-                    there,
-                )
+                Mismatch::new(format!("{resource} allocatable"), format!("{count} or more for the pod"), there)
             });
             let message = format!("did not come within {}", seconds(step.within));
             return Err(Failure::of(message, there.collect()));

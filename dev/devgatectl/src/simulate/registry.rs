@@ -15,10 +15,7 @@ pub(super) fn passed_on(registry: &RegistryArgs, pull: bool) -> Vec<String> {
     let mut add = |name: &str, value: &Path| out.extend([name.to_owned(), value.display().to_string()]);
     add("--cache-dir", registry.cache_dir.as_deref().unwrap_or(CACHE.as_ref()));
     add("--cache-size", NEVER_FULL.to_string().as_ref());
-    registry
-        .registry_config
-        .iter()
-        .for_each(|file| add("--registry-config", file));
+    registry.registry_config.iter().for_each(|file| add("--registry-config", file));
     registry.registry_ca.iter().for_each(|file| add("--registry-ca", file));
     out.extend(registry.registry_http.then(|| "--registry-http".to_owned()));
     out.extend((!pull).then(|| "--no-pull".to_owned()));
@@ -38,10 +35,7 @@ mod tests {
 
     #[test]
     fn what_is_passed_on_is_understood_and_throws_nothing_away() {
-        let registry = RegistryArgs {
-            registry_http: true,
-            ..RegistryArgs::default()
-        };
+        let registry = RegistryArgs { registry_http: true, ..RegistryArgs::default() };
         let line = ["devgate".to_owned()].into_iter().chain(passed_on(&registry, true));
         let Line { registry } = Line::try_parse_from(line).unwrap();
         assert_eq!(registry.cache_size, Some(ByteSize(u64::MAX)));

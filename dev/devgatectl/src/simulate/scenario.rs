@@ -78,18 +78,12 @@ fn scenario(file: &Path, node: &yaml::Node, report: &Report) -> Option<Scenario>
     let about: String = fields.get("about").unwrap_or_default();
     let policy = fields.need("policy").map(beside);
     let on = fields.need("node").map(beside);
-    let kubelet = fields
-        .item("kubelet")
-        .and_then(|item| item.fields("\"kubelet\"", "version"));
+    let kubelet = fields.item("kubelet").and_then(|item| item.fields("\"kubelet\"", "version"));
     let kubelet = kubelet.and_then(|fields| fields.get("version"));
     let within = fields.get("within").unwrap_or(WITHIN);
     let list = fields.need_item("steps").and_then(|item| Some((item.at, item.list()?)));
     let (at, list) = list.unwrap_or_default();
-    let steps: Vec<_> = list
-        .iter()
-        .zip(1..)
-        .filter_map(|(item, n)| step::read(n, item, within, &beside))
-        .collect();
+    let steps: Vec<_> = list.iter().zip(1..).filter_map(|(item, n)| step::read(n, item, within, &beside)).collect();
     if at.line > 0 && list.is_empty() {
         report.error(at, "a scenario has at least one step");
     }
@@ -108,11 +102,7 @@ fn scenario(file: &Path, node: &yaml::Node, report: &Report) -> Option<Scenario>
 /// A merge patch over a policy.
 fn patch(fields: &Fields<'_>) -> Option<yaml::Node> {
     let item = fields.item("policy-patch")?;
-    if item.is_map() {
-        Read::read(item)
-    } else {
-        item.wrong("a mapping")
-    }
+    if item.is_map() { Read::read(item) } else { item.wrong("a mapping") }
 }
 
 impl Read for KubeletVersion {

@@ -61,11 +61,7 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
     for line in outcome.log.iter().skip(outcome.log.len().saturating_sub(LAST_LINES)) {
         // The host's own lines say which plugin they are about.
         let own = line.plugin.is_empty() || line.message.contains(&format!("plugin {}", line.plugin));
-        let whose = if own {
-            String::new()
-        } else {
-            format!("plugin {} says: ", line.plugin)
-        };
+        let whose = if own { String::new() } else { format!("plugin {} says: ", line.plugin) };
         let said = escape(&format!("{whose}{}", line.message), MOST);
         let _ = writeln!(text, "    {:<5} {said}", line.level);
     }
@@ -75,11 +71,7 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
 fn step(text: &mut String, played: &Played) {
     let word = if played.failure.is_some() { "FAILED" } else { "ok" };
     let (number, line, took) = (played.number, played.line, seconds(played.took));
-    let _ = writeln!(
-        text,
-        "  {word:<6}  step {number}, line {line}: {} ({took})",
-        played.summary
-    );
+    let _ = writeln!(text, "  {word:<6}  step {number}, line {line}: {} ({took})", played.summary);
     lines(text, played.note.as_deref().unwrap_or_default());
     let Some(failure) = &played.failure else { return };
     lines(text, failure.message.as_deref().unwrap_or_default());

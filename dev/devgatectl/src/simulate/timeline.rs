@@ -14,10 +14,7 @@ pub(super) fn timeline(outcome: &Outcome) -> String {
     let steps = steps.map(|step| (step.begun, "step", format!("{}  {}", step.number, step.summary)));
     let events = outcome.events.iter();
     let events = events.map(|moment| (moment.at, "kubelet", describe(&moment.event)));
-    let log = outcome
-        .log
-        .iter()
-        .filter(|line| ["WARN", "ERROR"].contains(&line.level.as_str()));
+    let log = outcome.log.iter().filter(|line| ["WARN", "ERROR"].contains(&line.level.as_str()));
     let log = log.map(|line| (line.at, "host", line.message.clone()));
     let mut moments: Vec<_> = steps.chain(events).chain(log).collect();
     // Of what is at the same time, what causes comes first.
@@ -37,11 +34,9 @@ fn describe(event: &Event) -> String {
         Event::Asked { resource, .. } => format!("{resource}: asked to register"),
         Event::Registered { resource, .. } => format!("{resource}: registered"),
         Event::Refused { resource, error } => format!("{resource}: registration refused: {error}"),
-        Event::List {
-            resource,
-            healthy,
-            unhealthy,
-        } => format!("{resource}: list of {healthy} healthy, {unhealthy} unhealthy"),
+        Event::List { resource, healthy, unhealthy } => {
+            format!("{resource}: list of {healthy} healthy, {unhealthy} unhealthy")
+        }
         Event::StreamEnded { resource, error, .. } => format!("{resource}: stream ended: {error}"),
         Event::Admitted(pod) => format!("pod {pod}: admitted"),
         Event::Rejected(pod, why) => format!("pod {pod}: rejected: {why}"),

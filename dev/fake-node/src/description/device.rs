@@ -9,14 +9,7 @@ use devgate_node::path::{base, follow, is_name, problem};
 use devgate_types::{NodeKind, NodeNumber, escape};
 
 /// Properties that udev adds and the kernel's `uevent` file does not have.
-const NOT_IN_UEVENT: [&str; 6] = [
-    "SUBSYSTEM",
-    "DEVPATH",
-    "DEVLINKS",
-    "TAGS",
-    "CURRENT_TAGS",
-    "USEC_INITIALIZED",
-];
+const NOT_IN_UEVENT: [&str; 6] = ["SUBSYSTEM", "DEVPATH", "DEVLINKS", "TAGS", "CURRENT_TAGS", "USEC_INITIALIZED"];
 
 /// The lines of one device, each with its number.
 pub(crate) struct Description {
@@ -36,13 +29,7 @@ impl Description {
             return Err(problem.to_owned());
         }
         let path = format!("sys/devices/{location}");
-        Ok(Self {
-            line,
-            path,
-            node: None,
-            properties: Vec::new(),
-            entries: Vec::new(),
-        })
+        Ok(Self { line, path, node: None, properties: Vec::new(), entries: Vec::new() })
     }
 
     /// Takes one more line.
@@ -89,8 +76,7 @@ impl Description {
                 if target.is_empty() || target.contains('\0') {
                     return Err("a link must lead somewhere".to_owned());
                 }
-                self.entries
-                    .push((line, path.to_owned(), Entry::Link(target.to_owned())));
+                self.entries.push((line, path.to_owned(), Entry::Link(target.to_owned())));
             }
             _ => return Err(unknown(kind)),
         }
@@ -98,10 +84,7 @@ impl Description {
     }
 
     fn property(&self, key: &str) -> Option<&str> {
-        self.properties
-            .iter()
-            .find(|(_, name, _)| name == key)
-            .map(|(_, _, value)| value.as_str())
+        self.properties.iter().find(|(_, name, _)| name == key).map(|(_, _, value)| value.as_str())
     }
 
     /// Makes what the kernel would show of the device.
@@ -117,21 +100,14 @@ impl Description {
         let uevent = Entry::file(self.uevent(number).into_bytes());
         world.put(&path, Entry::Directory).map_err(at(line))?;
         world.put(&format!("{path}/uevent"), uevent).map_err(at(line))?;
-        world
-            .put(&format!("{path}/subsystem"), self.to_sys(&subsystem))
-            .map_err(at(line))?;
-        if let (Some(driver), true) = (
-            self.property("DRIVER").filter(|name| is_name(name)),
-            is_bus_path(&subsystem),
-        ) {
+        world.put(&format!("{path}/subsystem"), self.to_sys(&subsystem)).map_err(at(line))?;
+        if let (Some(driver), true) = (self.property("DRIVER").filter(|name| is_name(name)), is_bus_path(&subsystem)) {
             let link = self.to_sys(&format!("{subsystem}/drivers/{driver}"));
             world.put(&format!("{path}/driver"), link).map_err(at(line))?;
         }
         if let Some(number) = number {
             let text = format!("{}:{}\n", number.major, number.minor);
-            world
-                .put(&format!("{path}/dev"), Entry::file(text.into_bytes()))
-                .map_err(at(line))?;
+            world.put(&format!("{path}/dev"), Entry::file(text.into_bytes())).map_err(at(line))?;
         }
         self.list(world, &subsystem, number).map_err(at(line))?;
         if let Some((line, name)) = &self.node {
@@ -149,9 +125,7 @@ impl Description {
 
     /// Below the node's root, such as `sys/bus/pci`.
     fn subsystem(&self) -> Result<String, String> {
-        let name = self
-            .property("SUBSYSTEM")
-            .ok_or("the description has no E: SUBSYSTEM= line")?;
+        let name = self.property("SUBSYSTEM").ok_or("the description has no E: SUBSYSTEM= line")?;
         if !is_name(name) {
             return Err("SUBSYSTEM is not a plain name".to_owned());
         }
@@ -162,11 +136,7 @@ impl Description {
         if let Some(target) = link {
             let path = follow(&self.path, target).unwrap_or_default();
             let is_subsystem = [format!("sys/bus/{name}"), format!("sys/class/{name}")].contains(&path);
-            return if is_subsystem {
-                Ok(path)
-            } else {
-                Err("L: subsystem does not lead to SUBSYSTEM".to_owned())
-            };
+            return if is_subsystem { Ok(path) } else { Err("L: subsystem does not lead to SUBSYSTEM".to_owned()) };
         }
         Ok(automatic_subsystem(name))
     }
@@ -178,9 +148,7 @@ impl Description {
         });
         let written = match written {
             Some(content) => {
-                let number = std::str::from_utf8(content)
-                    .ok()
-                    .and_then(|text| parse_number(text.trim()));
+                let number = std::str::from_utf8(content).ok().and_then(|text| parse_number(text.trim()));
                 Some(number.ok_or("A: dev must be major:minor")?)
             }
             None => None,
@@ -195,11 +163,7 @@ impl Description {
         if written.is_some() && said.is_some() && written != said {
             return Err("A: dev differs from MAJOR and MINOR".to_owned());
         }
-        let kind = if base(subsystem) == "block" {
-            NodeKind::Block
-        } else {
-            NodeKind::Character
-        };
+        let kind = if base(subsystem) == "block" { NodeKind::Block } else { NodeKind::Character };
         Ok(written.or(said).map(|(major, minor)| NodeNumber { kind, major, minor }))
     }
 
@@ -213,11 +177,7 @@ impl Description {
             add("MAJOR", &number.major.to_string());
             add("MINOR", &number.minor.to_string());
         }
-        let name = self
-            .node
-            .as_ref()
-            .map(|(_, name)| name.as_str())
-            .or_else(|| self.property("DEVNAME"));
+        let name = self.node.as_ref().map(|(_, name)| name.as_str()).or_else(|| self.property("DEVNAME"));
         if let Some(name) = name {
             add("DEVNAME", name.strip_prefix("/dev/").unwrap_or(name));
         }
@@ -233,26 +193,15 @@ impl Description {
     fn list(&self, world: &mut World, subsystem: &str, number: Option<NodeNumber>) -> Result<(), String> {
         let below_sys = self.path.strip_prefix("sys/").unwrap_or_default();
         let name = base(&self.path);
-        let (listed, up) = if is_bus_path(subsystem) {
-            (format!("{subsystem}/devices"), 3)
-        } else {
-            (subsystem.to_owned(), 2)
-        };
+        let (listed, up) =
+            if is_bus_path(subsystem) { (format!("{subsystem}/devices"), 3) } else { (subsystem.to_owned(), 2) };
         let listed = format!("{listed}/{name}");
         if world.get(&listed).is_ok() {
-            return Err(format!(
-                "{} has a device {} already",
-                base(subsystem),
-                escape(name, 128)
-            ));
+            return Err(format!("{} has a device {} already", base(subsystem), escape(name, 128)));
         }
         world.put(&listed, Entry::Link(format!("{}{below_sys}", "../".repeat(up))))?;
         let Some(number) = number else { return Ok(()) };
-        let kind = if number.kind == NodeKind::Block {
-            "block"
-        } else {
-            "char"
-        };
+        let kind = if number.kind == NodeKind::Block { "block" } else { "char" };
         let by_number = format!("sys/dev/{kind}/{}:{}", number.major, number.minor);
         if world.get(&by_number).is_ok() {
             return Err(format!("another device has the number {number} already"));
@@ -263,11 +212,7 @@ impl Description {
     /// A link from the device's directory to a path below the node's root that starts with `sys/`.
     fn to_sys(&self, path: &str) -> Entry {
         let up = self.path.split('/').count() - 1;
-        Entry::Link(format!(
-            "{}{}",
-            "../".repeat(up),
-            path.strip_prefix("sys/").unwrap_or(path)
-        ))
+        Entry::Link(format!("{}{}", "../".repeat(up), path.strip_prefix("sys/").unwrap_or(path)))
     }
 }
 

@@ -94,32 +94,10 @@ mod tests {
     #[test]
     fn the_table_is_sorted_and_knows_the_common_ones() {
         assert!(BUSES.is_sorted());
-        for bus in [
-            "pci",
-            "usb",
-            "virtio",
-            "hid",
-            "auxiliary",
-            "cxl",
-            "dfl",
-            "cpu",
-            "node",
-            "wmi",
-        ] {
+        for bus in ["pci", "usb", "virtio", "hid", "auxiliary", "cxl", "dfl", "cpu", "node", "wmi"] {
             assert!(is_bus(bus), "{bus}");
         }
-        for class in [
-            "drm",
-            "net",
-            "misc",
-            "block",
-            "tty",
-            "vfio",
-            "infiniband",
-            "nvme",
-            "usbmisc",
-            "",
-        ] {
+        for class in ["drm", "net", "misc", "block", "tty", "vfio", "infiniband", "nvme", "usbmisc", ""] {
             assert!(!is_bus(class), "{class}");
         }
     }
@@ -133,10 +111,7 @@ mod tests {
         for bus in buses.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
             // A name that is a class as well, or a bus without devices, cannot mislead.
             let empty = std::fs::read_dir(format!("/sys/bus/{bus}/devices")).is_ok_and(|mut all| all.next().is_none());
-            assert!(
-                is_bus(&bus) || class.join(&bus).exists() || empty,
-                "{bus} is missing in the table of buses"
-            );
+            assert!(is_bus(&bus) || class.join(&bus).exists() || empty, "{bus} is missing in the table of buses");
         }
     }
 }

@@ -54,8 +54,7 @@ impl Recorder<'_> {
                 false => tried.line(0, kind, rest),
             };
             let name = rest.split('=').next().unwrap_or_default();
-            why.map_err(|why| self.leave(&format!("{directory}/{name}"), why))
-                .is_ok()
+            why.map_err(|why| self.leave(&format!("{directory}/{name}"), why)).is_ok()
         });
         Some(lines)
     }
@@ -72,11 +71,7 @@ impl Recorder<'_> {
                 self.leave(&format!("{directory}/uevent"), format!("says {key} more than once"));
                 continue;
             }
-            let value = if key == "DEVNAME" {
-                format!("/dev/{value}")
-            } else {
-                value.to_owned()
-            };
+            let value = if key == "DEVNAME" { format!("/dev/{value}") } else { value.to_owned() };
             lines.push(("E", format!("{key}={value}")));
         }
         match self.node.own_node(device) {
@@ -90,11 +85,7 @@ impl Recorder<'_> {
         }
         let mut open = vec![(String::new(), 0)];
         while let Some((inside, level)) = open.pop() {
-            let path = if inside.is_empty() {
-                directory.to_owned()
-            } else {
-                format!("{directory}/{inside}")
-            };
+            let path = if inside.is_empty() { directory.to_owned() } else { format!("{directory}/{inside}") };
             let entries = match self.node.tree().list(&path) {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -103,11 +94,7 @@ impl Recorder<'_> {
                 }
             };
             for (name, kind) in entries {
-                let relative = if inside.is_empty() {
-                    name
-                } else {
-                    format!("{inside}/{name}")
-                };
+                let relative = if inside.is_empty() { name } else { format!("{inside}/{name}") };
                 match kind {
                     Kind::Directory
                         if depth == Depth::Whole

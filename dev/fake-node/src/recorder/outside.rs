@@ -24,10 +24,7 @@ impl Recorder<'_> {
             Ok((resolved, content)) if resolved.starts_with("/sys/devices/") => {
                 // It is there as an attribute if its device is.
                 drop(content);
-                self.leave(
-                    resolved.trim_start_matches('/'),
-                    "is part of the device tree: name its device",
-                );
+                self.leave(resolved.trim_start_matches('/'), "is part of the device tree: name its device");
             }
             Ok((resolved, content)) => self.put(resolved.trim_start_matches('/'), Entry::file(content)),
             Err(error) => self.leave(path.trim_start_matches('/'), error.to_string()),
@@ -97,10 +94,7 @@ impl Recorder<'_> {
         if self.world.get(at).is_err() {
             self.put(at, entry);
         }
-        let usual = self
-            .world
-            .look(at)
-            .is_ok_and(|copied| (copied.uid, copied.mode) == (look.uid, look.mode));
+        let usual = self.world.look(at).is_ok_and(|copied| (copied.uid, copied.mode) == (look.uid, look.mode));
         // Of files and directories it matters who could have put them there.
         if !usual && look.kind != Kind::Link && (look.uid != 0 || look.others_write()) {
             let _ = self.world.set_rights(at, look.uid, look.mode);
@@ -185,18 +179,10 @@ impl Recorder<'_> {
             }
         };
         let (mut mounts, mut swaps) = (String::new(), "Filename Type Size Used Priority\n".to_owned());
-        let mounted: BTreeSet<_> = users
-            .mounted
-            .iter()
-            .filter(|(number, _)| disks.contains_key(number))
-            .collect();
+        let mounted: BTreeSet<_> = users.mounted.iter().filter(|(number, _)| disks.contains_key(number)).collect();
         for (number, point) in mounted {
             let point = octal(point);
-            let _ = writeln!(
-                mounts,
-                "1 1 {}:{} / {point} rw - none none rw",
-                number.major, number.minor
-            );
+            let _ = writeln!(mounts, "1 1 {}:{} / {point} rw - none none rw", number.major, number.minor);
         }
         for number in &users.swap {
             if let Some(name) = disks.get(number) {
@@ -215,9 +201,7 @@ impl Recorder<'_> {
             }
         }
         let looped = users.looped.iter().filter(|(behind, _)| disks.contains_key(behind));
-        looped
-            .filter_map(|(_, user)| self.node.device("block", user).ok())
-            .collect()
+        looped.filter_map(|(_, user)| self.node.device("block", user).ok()).collect()
     }
 }
 

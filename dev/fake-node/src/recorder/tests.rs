@@ -87,11 +87,7 @@ fn copy(node: &Node, ask: impl FnOnce(&mut Recorder<'_>)) -> (Recording, Vec<Str
     let asked = RefCell::new(Vec::new());
     let may_read = |path: &str| {
         asked.borrow_mut().push(path.to_owned());
-        if path == "config" {
-            Err("acts on the device")
-        } else {
-            Ok(())
-        }
+        if path == "config" { Err("acts on the device") } else { Ok(()) }
     };
     let mut recorder = Recorder::new(node, &may_read);
     ask(&mut recorder);
@@ -100,11 +96,7 @@ fn copy(node: &Node, ask: impl FnOnce(&mut Recorder<'_>)) -> (Recording, Vec<Str
 }
 
 fn left(recording: &Recording) -> Vec<String> {
-    recording
-        .unwritten
-        .iter()
-        .map(|left| format!("{} {}", left.path, left.why))
-        .collect()
+    recording.unwritten.iter().map(|left| format!("{} {}", left.path, left.why)).collect()
 }
 
 #[test]
@@ -123,11 +115,7 @@ fn a_device_is_copied_with_what_is_beneath_and_its_place() {
     // Of the others only what and where they are.
     for (name, attribute) in [("bridge", "secret_of_bridge"), ("mate", "temperature")] {
         let other = there.device("pci", name).unwrap();
-        assert_eq!(
-            there.attribute(&other, attribute, 99),
-            Err(ReadError::NotFound),
-            "{name}"
-        );
+        assert_eq!(there.attribute(&other, attribute, 99), Err(ReadError::NotFound), "{name}");
     }
     assert_eq!(there.device("pci", "asleep"), Err(ReadError::NotFound));
     assert_eq!(
@@ -144,10 +132,7 @@ fn what_sleeps_is_not_asked() {
     let node = node();
     let device = node.device("pci", "asleep").unwrap();
     let (recording, asked) = copy(&node, |recorder| recorder.tree(&device).unwrap());
-    assert!(
-        asked.contains(&"vendor".to_owned()) && asked.contains(&"dev".to_owned()),
-        "{asked:?}"
-    );
+    assert!(asked.contains(&"vendor".to_owned()) && asked.contains(&"dev".to_owned()), "{asked:?}");
     assert!(!asked.contains(&"temperature".to_owned()), "{asked:?}");
     assert!(left(&recording).iter().all(|left| left.contains("sleeps")) && recording.unwritten.len() == 2);
     let acme = recording.node.device("acme", "acme1").unwrap();
@@ -164,19 +149,12 @@ fn an_attribute_that_is_written_is_there_without_what_is_in_it() {
         recorder.writable(&device, "nothing");
     });
     assert_eq!(
-        recording
-            .node
-            .tree()
-            .read(&device.join("reset").unwrap(), 0, 9, Readers::Host)
-            .as_deref(),
+        recording.node.tree().read(&device.join("reset").unwrap(), 0, 9, Readers::Host).as_deref(),
         Ok(&b""[..])
     );
     assert!(!left(&recording).iter().any(|left| left.contains("reset")));
     assert_eq!(
-        recording
-            .node
-            .tree()
-            .read(&device.join("nothing").unwrap(), 0, 9, Readers::Host),
+        recording.node.tree().read(&device.join("nothing").unwrap(), 0, 9, Readers::Host),
         Err(ReadError::NotFound)
     );
 }
@@ -185,20 +163,13 @@ fn an_attribute_that_is_written_is_there_without_what_is_in_it() {
 fn a_disk_is_in_use_there_as_here() {
     let node = node();
     let (disk, part) = (259, 1);
-    let number = |minor| NodeNumber {
-        kind: NodeKind::Block,
-        major: disk,
-        minor,
-    };
+    let number = |minor| NodeNumber { kind: NodeKind::Block, major: disk, minor };
     let device = node.device("block", "disk1").unwrap();
     let (recording, _) = copy(&node, |recorder| recorder.device(&device));
     assert_eq!(recording.devices, (2, 0), "a part comes with the whole");
     for minor in [part, part + 1] {
         let here = node.block_in_use(number(minor)).unwrap();
-        assert!(
-            here.as_ref().is_some_and(|why| why.contains("/srv/my data")),
-            "{here:?}"
-        );
+        assert!(here.as_ref().is_some_and(|why| why.contains("/srv/my data")), "{here:?}");
         assert_eq!(recording.node.block_in_use(number(minor)).unwrap(), here);
     }
 }
@@ -206,14 +177,7 @@ fn a_disk_is_in_use_there_as_here() {
 #[test]
 fn what_is_outside_of_the_tree_answers_as_here() {
     let node = node();
-    let sources = [
-        "/opt",
-        "/opt/mine/x",
-        "/opt/sockets",
-        "/opt/link",
-        "/nope/x",
-        "/opt/closed",
-    ];
+    let sources = ["/opt", "/opt/mine/x", "/opt/sockets", "/opt/link", "/nope/x", "/opt/closed"];
     let (recording, _) = copy(&node, |recorder| {
         recorder.file("/opt/link");
         recorder.file("/opt/closed");
@@ -226,20 +190,13 @@ fn what_is_outside_of_the_tree_answers_as_here() {
     for source in sources {
         assert_eq!(there.mount_source(source), node.mount_source(source), "{source}");
     }
-    assert!(matches!(
-        there.mount_source("/opt/mine/x"),
-        Err(MountProblem::Owner { uid: 1000, .. })
-    ));
+    assert!(matches!(there.mount_source("/opt/mine/x"), Err(MountProblem::Owner { uid: 1000, .. })));
     assert_eq!(there.resolve("/opt/link"), node.resolve("/opt/link"));
     assert_eq!(there.file("/proc/driver/acme/version", 9).as_deref(), Ok(&b"1\n"[..]));
     assert_eq!(there.node_at("/dev/acmectl"), node.node_at("/dev/acmectl"));
     assert_eq!(
         left(&recording),
-        [
-            "/dev/nope not found",
-            "/nope not found",
-            "/opt/closed denied: only root may read it"
-        ]
+        ["/dev/nope not found", "/nope not found", "/opt/closed denied: only root may read it"]
     );
 }
 
@@ -269,9 +226,6 @@ fn two_that_cannot_be_together_are_told() {
     assert!(recording.node.device("misc", "same").is_ok());
     assert_eq!(recording.node.device("misc", "other"), Err(ReadError::NotFound));
     let told = left(&recording);
-    assert!(
-        told.contains(&"/sys/devices/b/other another device has the number c 1:7 already".to_owned()),
-        "{told:?}"
-    );
+    assert!(told.contains(&"/sys/devices/b/other another device has the number c 1:7 already".to_owned()), "{told:?}");
     assert!(recording.node.written(&[]).is_ok());
 }

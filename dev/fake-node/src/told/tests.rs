@@ -35,23 +35,14 @@ impl Told {
         let heard = Arc::clone(&events);
         let watch = node.watch(kernel_log, Arc::new(move |event| heard.lock().unwrap().push(event)));
         let node = node.clone();
-        Self {
-            node,
-            events,
-            _watch: watch,
-        }
+        Self { node, events, _watch: watch }
     }
 
     fn take(&self) -> String {
         let one = |event: NodeEvent| match event {
             NodeEvent::Device(event) => {
                 let node = event.node.map(|node| format!(" {node}")).unwrap_or_default();
-                format!(
-                    "{:?} {} {}{node}",
-                    event.action,
-                    event.subsystem,
-                    event.device.location()
-                )
+                format!("{:?} {} {}{node}", event.action, event.subsystem, event.device.location())
             }
             NodeEvent::Line(line) => format!("{} {}: {}", line.sequence, line.micros, line.text),
             other => format!("{other:?}"),
@@ -68,76 +59,41 @@ impl Told {
 }
 
 fn set_driver(target: &str) -> Change {
-    Change::SetLink {
-        location: GPU.to_owned(),
-        path: "driver".to_owned(),
-        target: target.to_owned(),
-    }
+    Change::SetLink { location: GPU.to_owned(), path: "driver".to_owned(), target: target.to_owned() }
 }
 
 #[test]
 fn each_change_tells_what_the_kernel_would() {
     let told = Told::of(&RecordedNode::parse("test", NODE).unwrap(), true);
     assert_eq!(told.take(), "Log(Recorded)\n0 1000000: Linux version 6.18");
-    let vendor = Change::SetAttribute {
-        location: GPU.to_owned(),
-        path: "vendor".to_owned(),
-        value: b"0xffff\n".to_vec(),
-    };
+    let vendor =
+        Change::SetAttribute { location: GPU.to_owned(), path: "vendor".to_owned(), value: b"0xffff\n".to_vec() };
     assert_eq!(told.after(vendor), "", "the kernel says nothing of an attribute");
-    assert_eq!(
-        told.after(Change::Announce(GPU.to_owned())),
-        format!("Change pci {GPU}")
-    );
+    assert_eq!(told.after(Change::Announce(GPU.to_owned())), format!("Change pci {GPU}"));
     let rebound = told.after(set_driver("../../../bus/pci/drivers/vfio-pci"));
     assert_eq!(rebound, format!("Unbind pci {GPU}\nBind pci {GPU}"));
-    let unbind = Change::RemoveAttribute {
-        location: GPU.to_owned(),
-        path: "driver".to_owned(),
-    };
+    let unbind = Change::RemoveAttribute { location: GPU.to_owned(), path: "driver".to_owned() };
     assert_eq!(told.after(unbind), format!("Unbind pci {GPU}"));
-    let number = NodeNumber {
-        kind: NodeKind::Character,
-        major: 195,
-        minor: 0,
-    };
+    let number = NodeNumber { kind: NodeKind::Character, major: 195, minor: 0 };
     let path = "/dev/acme0".to_owned();
-    assert_eq!(
-        told.after(Change::AddNode {
-            path: path.clone(),
-            number
-        }),
-        "Path(\"/dev/acme0\")"
-    );
+    assert_eq!(told.after(Change::AddNode { path: path.clone(), number }), "Path(\"/dev/acme0\")");
     assert_eq!(told.after(Change::RemoveNode(path)), "Path(\"/dev/acme0\")");
-    let file = |path: &str| Change::SetFile {
-        path: path.to_owned(),
-        value: b"1".to_vec(),
-    };
+    let file = |path: &str| Change::SetFile { path: path.to_owned(), value: b"1".to_vec() };
     assert_eq!(told.after(file("/proc/driver/x")), "", "procfs tells nothing");
     assert_eq!(
         told.after(file("/opt/vendor/conf")),
         "Path(\"/opt\")\nPath(\"/opt/vendor\")\nPath(\"/opt/vendor/conf\")"
     );
     assert_eq!(told.after(file("/opt/vendor/conf")), "", "nothing has changed");
-    assert_eq!(
-        told.after(Change::RemoveFile("/opt/vendor/conf".to_owned())),
-        "Path(\"/opt/vendor/conf\")"
-    );
-    let line = Change::Say {
-        micros: 2_000_000,
-        text: "ACME: Fault (PCI:0000:05:00): 79".to_owned(),
-    };
+    assert_eq!(told.after(Change::RemoveFile("/opt/vendor/conf".to_owned())), "Path(\"/opt/vendor/conf\")");
+    let line = Change::Say { micros: 2_000_000, text: "ACME: Fault (PCI:0000:05:00): 79".to_owned() };
     assert_eq!(told.after(line), "1 2000000: ACME: Fault (PCI:0000:05:00): 79");
     let gone = told.after(Change::RemoveDevice(GPU.to_owned()));
     let expected = format!("Remove drm {GPU}/drm/card0 /dev/dri/card0\nRemove pci {GPU}\nPath(\"/dev/dri/card0\")");
     assert_eq!(gone, expected, "children first");
     let devices = NODE.split("K: ").next().unwrap().to_owned();
     let come = told.after(Change::AddDevices(devices));
-    assert!(
-        come.starts_with(&format!("Add pci {GPU}\nAdd drm {GPU}/drm/card0 /dev/dri/card0\n")),
-        "{come}"
-    );
+    assert!(come.starts_with(&format!("Add pci {GPU}\nAdd drm {GPU}/drm/card0 /dev/dri/card0\n")), "{come}");
     assert!(told.node.apply(Change::Announce("nowhere".to_owned())).is_err());
     assert_eq!(told.take(), "");
 }
@@ -153,10 +109,7 @@ fn a_recording_that_is_read_again_tells_what_is_different() {
     std::fs::write(&file, format!("{}K: 1000000 Linux version 6.18\nK: 3000000 lost\n", "")).unwrap();
     node.reload(&file).unwrap();
     let heard = told.take();
-    assert!(
-        heard.starts_with("Remove drm") && heard.ends_with("\n1 3000000: lost"),
-        "{heard}"
-    );
+    assert!(heard.starts_with("Remove drm") && heard.ends_with("\n1 3000000: lost"), "{heard}");
     assert!(!deaf.take().contains("lost"), "who did not ask is not told");
     std::fs::write(&file, "K: 5 another boot\n").unwrap();
     node.reload(&file).unwrap();
@@ -195,11 +148,7 @@ fn nobody_is_told_after_the_watch_is_dropped() {
 
 #[test]
 fn lines_of_the_log_are_the_kernels() {
-    let said = |line: &str| {
-        RecordedNode::parse("test", line)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
-    };
+    let said = |line: &str| RecordedNode::parse("test", line).map(|_| ()).map_err(|error| error.to_string());
     assert_eq!(said("K: 1 a\nK: 1 b\n"), Ok(()));
     for bad in ["K: 1", "K: x y", "K: +1 y", "K: 2 a\nK: 1 b", "K: 1 na\u{ef}ve"] {
         assert!(said(bad).is_err(), "{bad}");

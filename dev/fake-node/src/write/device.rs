@@ -44,11 +44,7 @@ fn is_listed(world: &World, path: &str) -> bool {
     let Some(subsystem) = subsystem(world, path) else {
         return false;
     };
-    let listed = if subsystem.starts_with("sys/bus/") {
-        format!("{subsystem}/devices")
-    } else {
-        subsystem
-    };
+    let listed = if subsystem.starts_with("sys/bus/") { format!("{subsystem}/devices") } else { subsystem };
     let uevent = world.get(&format!("{path}/uevent"));
     let link = world.get(&format!("{listed}/{}", base(path)));
     let leads_here = |target: &str| follow(&listed, target).as_deref() == Some(path);
@@ -61,9 +57,7 @@ fn subsystem(world: &World, path: &str) -> Option<String> {
         return None;
     };
     let subsystem = follow(path, target)?;
-    let name = subsystem
-        .strip_prefix("sys/bus/")
-        .or_else(|| subsystem.strip_prefix("sys/class/"))?;
+    let name = subsystem.strip_prefix("sys/bus/").or_else(|| subsystem.strip_prefix("sys/class/"))?;
     (!name.contains('/')).then_some(subsystem)
 }
 
@@ -90,12 +84,7 @@ fn lines(world: &World, devices: &BTreeSet<&str>, path: &str, unwritten: &mut Ve
     }
     let is_bound = world.get(&format!("{path}/driver")).is_ok();
     let uevent_at = format!("{path}/uevent");
-    add(
-        &uevent_at,
-        format!("E: SUBSYSTEM={}", base(&subsystem)),
-        &mut lines,
-        unwritten,
-    );
+    add(&uevent_at, format!("E: SUBSYSTEM={}", base(&subsystem)), &mut lines, unwritten);
     let mut seen = BTreeSet::new();
     for (key, value) in said {
         // The kernel says the driver of a bound device only.
@@ -103,11 +92,7 @@ fn lines(world: &World, devices: &BTreeSet<&str>, path: &str, unwritten: &mut Ve
         if unbound || !seen.insert(key) {
             continue;
         }
-        let value = if key == "DEVNAME" {
-            format!("/dev/{value}")
-        } else {
-            value.to_owned()
-        };
+        let value = if key == "DEVNAME" { format!("/dev/{value}") } else { value.to_owned() };
         add(&uevent_at, format!("E: {key}={value}"), &mut lines, unwritten);
     }
     for (at, relative, entry) in own(world, devices, path) {
@@ -153,21 +138,14 @@ fn entry_line(path: &str, subsystem: &str, relative: &str, entry: &Entry) -> Opt
         return None;
     }
     match entry {
-        Entry::File {
-            content,
-            for_all: false,
-        } => Some(format!("E: {HIDDEN}R: {relative}={}", escaped(content))),
+        Entry::File { content, for_all: false } => Some(format!("E: {HIDDEN}R: {relative}={}", escaped(content))),
         Entry::File { content, .. } if is_text(content) => Some(format!("A: {relative}={}", escaped(content))),
         Entry::File { content, .. } => Some(format!("H: {relative}={}", hex(content))),
         // umockdev makes this link itself, and does not bear a second one.
         Entry::Link(target) if relative == "subsystem" => {
             let automatic = automatic_subsystem(base(subsystem));
             let up = path.split('/').count() - 1;
-            let usual = format!(
-                "{}{}",
-                "../".repeat(up),
-                automatic.strip_prefix("sys/").unwrap_or_default()
-            );
+            let usual = format!("{}{}", "../".repeat(up), automatic.strip_prefix("sys/").unwrap_or_default());
             (*target != usual).then(|| format!("E: {HIDDEN}L: subsystem={target}"))
         }
         Entry::Link(target) => Some(format!("L: {relative}={target}")),

@@ -97,36 +97,20 @@ fn what_cannot_be_said_is_told() {
     let node = RecordedNode::parse("test", SMALL).unwrap();
     let device = node.devices("pci").unwrap().remove(0);
     let location = device.location().to_owned();
-    let set = |path: &str| Change::SetAttribute {
-        location: location.clone(),
-        path: path.to_owned(),
-        value: b"x".to_vec(),
-    };
+    let set =
+        |path: &str| Change::SetAttribute { location: location.clone(), path: path.to_owned(), value: b"x".to_vec() };
     for change in [
         set("a=b"),
         set("new\nline"),
-        Change::SetLink {
-            location: location.clone(),
-            path: "l".to_owned(),
-            target: "x\ny".to_owned(),
-        },
+        Change::SetLink { location: location.clone(), path: "l".to_owned(), target: "x\ny".to_owned() },
         set("empty/x"),
-        Change::RemoveAttribute {
-            location: location.clone(),
-            path: "empty/x".to_owned(),
-        },
-        Change::SetFile {
-            path: "/opt/a=b".to_owned(),
-            value: Vec::new(),
-        },
+        Change::RemoveAttribute { location: location.clone(), path: "empty/x".to_owned() },
+        Change::SetFile { path: "/opt/a=b".to_owned(), value: Vec::new() },
     ] {
         node.apply(change).unwrap();
     }
     let unwritten = node.written(&[]).unwrap().unwritten;
-    let told: Vec<_> = unwritten
-        .iter()
-        .map(|one| format!("{:?} {}", base_of(&one.path), one.why))
-        .collect();
+    let told: Vec<_> = unwritten.iter().map(|one| format!("{:?} {}", base_of(&one.path), one.why)).collect();
     assert_eq!(
         told,
         [
@@ -147,10 +131,7 @@ fn base_of(path: &str) -> &str {
 #[test]
 fn what_has_changed_is_written() {
     let recorded = RecordedNode::parse("test", SMALL).unwrap();
-    let say = Change::Say {
-        micros: 99_000_000,
-        text: "acme: broken".to_owned(),
-    };
+    let say = Change::Say { micros: 99_000_000, text: "acme: broken".to_owned() };
     recorded.apply(say).unwrap();
     let text = recorded.written(&[]).unwrap().text;
     assert!(text.ends_with("E: DEVGATE=K: 99000000 acme: broken\n"), "{text}");
@@ -160,10 +141,7 @@ fn what_has_changed_is_written() {
 fn lines_of_a_paragraph_count_once_its_device_is_there() {
     let text = "P: /devices/x\nE: DEVGATE=O: /sys/devices/x/a=5 0600\nE: SUBSYSTEM=misc\nA: a=1\n";
     assert_eq!(world_of(text).look("sys/devices/x/a").unwrap().uid, 5);
-    for bad in [
-        "E: DEVGATE=F: /x=1\n",
-        "P: /devices/x\nE: SUBSYSTEM=misc\nE: DEVGATE=Q: y\n",
-    ] {
+    for bad in ["E: DEVGATE=F: /x=1\n", "P: /devices/x\nE: SUBSYSTEM=misc\nE: DEVGATE=Q: y\n"] {
         assert!(description::add(&mut World::new(), "test", bad).is_err(), "{bad}");
     }
 }
@@ -173,30 +151,13 @@ fn changes_are_written_too() {
     let mut world = world_of(ACME);
     let location = || "pci0000:00/0000:00:02.0".to_owned();
     let changes = [
-        Change::SetAttribute {
-            location: location(),
-            path: "state".to_owned(),
-            value: b"a\n\xff".to_vec(),
-        },
-        Change::RemoveAttribute {
-            location: location(),
-            path: "power".to_owned(),
-        },
-        Change::RemoveAttribute {
-            location: location(),
-            path: "driver".to_owned(),
-        },
+        Change::SetAttribute { location: location(), path: "state".to_owned(), value: b"a\n\xff".to_vec() },
+        Change::RemoveAttribute { location: location(), path: "power".to_owned() },
+        Change::RemoveAttribute { location: location(), path: "driver".to_owned() },
         Change::RemoveNode("/dev/acme/0".to_owned()),
-        Change::SetLink {
-            location: location(),
-            path: "twin".to_owned(),
-            target: "../0000:00:03.0".to_owned(),
-        },
+        Change::SetLink { location: location(), path: "twin".to_owned(), target: "../0000:00:03.0".to_owned() },
         Change::RemoveFile("/proc/driver/acme/version".to_owned()),
-        Change::Say {
-            micros: 5_140_901,
-            text: "acme: bye".to_owned(),
-        },
+        Change::Say { micros: 5_140_901, text: "acme: bye".to_owned() },
     ];
     for change in changes {
         crate::change::apply(&mut world, change).unwrap();
@@ -213,11 +174,9 @@ fn changes_are_written_too() {
 
 #[test]
 fn what_is_removed_comes_back_as_it_was() {
-    for (recording, location) in [
-        (ACME, "pci0000:00/0000:00:02.0"),
-        (ACME, "virtual/block/disk0"),
-        (HGX, "pci0000:15/0000:15:01.0"),
-    ] {
+    for (recording, location) in
+        [(ACME, "pci0000:00/0000:00:02.0"), (ACME, "virtual/block/disk0"), (HGX, "pci0000:15/0000:15:01.0")]
+    {
         let before = world_of(recording);
         let mut world = before.clone();
         let undo = undo::removal(&world, location).unwrap();
@@ -250,14 +209,9 @@ fn any_text() -> impl Strategy<Value = String> {
         ("/(opt/|dev/|sys/devices/)?[ab/]{0,4}", 0..3_u8).prop_map(|(p, n)| format!("O: {p}={n} 0{n}44")),
         (0..9_u8, "[ -~]{0,8}").prop_map(|(n, v)| format!("K: {n} {v}")),
     ];
-    let device = (
-        "[ab]{1,2}(/[ab]{1,2}){0,2}",
-        "pci|drm|block|virtio",
-        prop::collection::vec(inside, 0..6),
-    )
-        .prop_map(|(place, subsystem, lines)| {
-            format!("P: /devices/{place}\nE: SUBSYSTEM={subsystem}\n{}\n", lines.join("\n"))
-        });
+    let device = ("[ab]{1,2}(/[ab]{1,2}){0,2}", "pci|drm|block|virtio", prop::collection::vec(inside, 0..6)).prop_map(
+        |(place, subsystem, lines)| format!("P: /devices/{place}\nE: SUBSYSTEM={subsystem}\n{}\n", lines.join("\n")),
+    );
     let paragraph = prop_oneof![device, outside.prop_map(|line| format!("{line}\n"))];
     prop::collection::vec(paragraph, 0..8).prop_map(|all| all.concat())
 }

@@ -6,11 +6,7 @@ fn node(partitions: &[usize], half: usize) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     for (n, count) in partitions.iter().enumerate() {
         let gpu = char::from(b'a' + u8::try_from(n).unwrap());
-        let part = |k| Candidate {
-            id: format!("{gpu}{k}"),
-            gpu: gpu.to_string(),
-            numa: Some(u32::from(n >= half)),
-        };
+        let part = |k| Candidate { id: format!("{gpu}{k}"), gpu: gpu.to_string(), numa: Some(u32::from(n >= half)) };
         candidates.extend((0..*count).map(part));
     }
     candidates
@@ -44,14 +40,8 @@ fn without(mut candidates: Vec<Candidate>, gone: &[&str]) -> Vec<Candidate> {
 fn whole_gpus_come_from_one_hive() {
     let all = node(&[1; 8], 4);
     assert_eq!(chosen(&all, &[], 4).as_deref(), Some("a0 b0 c0 d0"));
-    assert_eq!(
-        chosen(&without(all.clone(), &["b0"]), &[], 4).as_deref(),
-        Some("e0 f0 g0 h0")
-    );
-    assert_eq!(
-        chosen(&without(all.clone(), &["a0", "e0", "f0", "g0"]), &[], 3).as_deref(),
-        Some("b0 c0 d0")
-    );
+    assert_eq!(chosen(&without(all.clone(), &["b0"]), &[], 4).as_deref(), Some("e0 f0 g0 h0"));
+    assert_eq!(chosen(&without(all.clone(), &["a0", "e0", "f0", "g0"]), &[], 3).as_deref(), Some("b0 c0 d0"));
     assert_eq!(chosen(&all, &["g0"], 2).as_deref(), Some("g0 e0"));
 }
 
@@ -76,10 +66,7 @@ fn what_does_not_fit_one_gpu_stays_in_its_hive() {
     let ids = chosen(&all, &[], 16).unwrap();
     let gpus: BTreeSet<char> = ids.split(' ').filter_map(|id| id.chars().next()).collect();
     assert_eq!(gpus.len(), 2);
-    assert!(
-        gpus.iter().all(|gpu| *gpu <= 'd') || gpus.iter().all(|gpu| *gpu > 'd'),
-        "{gpus:?}"
-    );
+    assert!(gpus.iter().all(|gpu| *gpu <= 'd') || gpus.iter().all(|gpu| *gpu > 'd'), "{gpus:?}");
 }
 
 #[test]
@@ -91,11 +78,7 @@ fn what_must_be_taken_draws_the_others() {
 
 #[test]
 fn numbers_are_in_the_order_of_numbers() {
-    let candidate = |n: u32| Candidate {
-        id: format!("amdgpu_xcp_{n}"),
-        gpu: "a".to_owned(),
-        numa: None,
-    };
+    let candidate = |n: u32| Candidate { id: format!("amdgpu_xcp_{n}"), gpu: "a".to_owned(), numa: None };
     let all: Vec<_> = [10, 9, 11].map(candidate).to_vec();
     assert_eq!(chosen(&all, &[], 2).as_deref(), Some("amdgpu_xcp_9 amdgpu_xcp_10"));
 }

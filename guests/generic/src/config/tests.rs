@@ -20,19 +20,10 @@ fn every_key_is_read() {
     assert_eq!(config.resources(), ["a.com/x", "a.com/rig"]);
     assert_eq!(config.env("a.com/x"), [("X", "{ids}")]);
     assert!(config.env("a.com/rig").is_empty());
-    let misc = Selector {
-        subsystem: "misc".to_owned(),
-        name: None,
-        driver: None,
-        exact: vec![],
-        attributes: vec![],
-    };
+    let misc = Selector { subsystem: "misc".to_owned(), name: None, driver: None, exact: vec![], attributes: vec![] };
     let usb = |exact: &[(&'static str, &str)]| Selector {
         subsystem: "usb".to_owned(),
-        exact: exact
-            .iter()
-            .map(|(attribute, value)| (*attribute, (*value).to_owned()))
-            .collect(),
+        exact: exact.iter().map(|(attribute, value)| (*attribute, (*value).to_owned())).collect(),
         name: None,
         driver: None,
         attributes: vec![],
@@ -44,57 +35,30 @@ fn every_key_is_read() {
         ..usb(&[("idVendor", "0403"), ("idProduct", "6a01"), ("serial", "A5")])
     };
     let member = |what, optional| Member { what, optional };
-    let members = vec![
-        member(What::Devices(misc), false),
-        member(What::Node("/dev/net/tun".to_owned()), true),
-    ];
+    let members = vec![member(What::Devices(misc), false), member(What::Node("/dev/net/tun".to_owned()), true)];
     let units: Vec<Units> = config.entries.into_iter().map(|entry| entry.units).collect();
-    let group = Units::Group {
-        id: "rig".to_owned(),
-        members,
-    };
-    assert_eq!(
-        units,
-        [Units::Each(first), group, Units::Each(usb(&[("serial", "B6")]))]
-    );
+    let group = Units::Group { id: "rig".to_owned(), members };
+    assert_eq!(units, [Units::Each(first), group, Units::Each(usb(&[("serial", "B6")]))]);
 }
 
 #[test]
 fn errors_say_where_and_what_would_be_right() {
-    let entry = |entry: &str| {
-        refused(&format!(
-            r#"{{"devices": [{{"resource": "a.com/x", "subsystem": "misc"}}, {entry}]}}"#
-        ))
-    };
+    let entry =
+        |entry: &str| refused(&format!(r#"{{"devices": [{{"resource": "a.com/x", "subsystem": "misc"}}, {entry}]}}"#));
     for (message, expected) in [
-        (
-            refused("null"),
-            "config: empty; write `devices:` with a list of what to offer",
-        ),
-        (
-            refused("{}"),
-            "config: empty; write `devices:` with a list of what to offer",
-        ),
+        (refused("null"), "config: empty; write `devices:` with a list of what to offer"),
+        (refused("{}"), "config: empty; write `devices:` with a list of what to offer"),
         (refused(r#"{"device": []}"#), "config: `devices` is missing"),
         (refused(r#"{"devices": []}"#), "config devices: must not be empty"),
-        (
-            refused(r#"{"devices": {}}"#),
-            "config devices: must be a list, is a mapping",
-        ),
+        (refused(r#"{"devices": {}}"#), "config devices: must be a list, is a mapping"),
         (refused(r#"[1]"#), "config: must be a mapping, is a list"),
         (
             refused(r#"{"device": [], "devices": [{"resource": "a.com/x", "subsystem": "misc"}]}"#),
             "config: unknown key `device`; known here: devices",
         ),
         (entry("3"), "config devices[1]: must be a mapping, is a number"),
-        (
-            entry(r#"{"subsystem": "misc"}"#),
-            "config devices[1]: `resource` is missing",
-        ),
-        (
-            entry(r#"{"resource": "a.com/y"}"#),
-            "config devices[1]: `subsystem` is missing",
-        ),
+        (entry(r#"{"subsystem": "misc"}"#), "config devices[1]: `resource` is missing"),
+        (entry(r#"{"resource": "a.com/y"}"#), "config devices[1]: `subsystem` is missing"),
         (
             entry(r#"{"resource": "a.com/y", "subsistem": "misc", "subsystem": "x"}"#),
             "config devices[1]: unknown key `subsistem`; known here: resource, env, group, usb, subsystem, name, driver, \
@@ -124,10 +88,7 @@ fn errors_say_where_and_what_would_be_right() {
             entry(r#"{"resource": "a.com/y", "subsystem": "misc", "env": {"X": "{id}"}}"#),
             "config devices[1].env.X: may contain no braces but those of {ids}",
         ),
-        (
-            entry(r#"{"resource": "a.com/y", "group": []}"#),
-            "config devices[1]: `id` is missing",
-        ),
+        (entry(r#"{"resource": "a.com/y", "group": []}"#), "config devices[1]: `id` is missing"),
         (
             entry(r#"{"resource": "a.com/y", "id": "a b", "group": [{"subsystem": "misc"}]}"#),
             "config devices[1].id: must have 1 to 63 letters, digits and -_.:+@!, start with a letter or digit, and \

@@ -28,10 +28,7 @@ fn health_is_what_the_status_says() {
     rig.survey();
     rig.set("widget/widget0", "status", "overheated\n");
     let survey = rig.survey();
-    assert_eq!(
-        survey.unit("W-1001").unhealthy.as_deref(),
-        Some("status reads overheated")
-    );
+    assert_eq!(survey.unit("W-1001").unhealthy.as_deref(), Some("status reads overheated"));
     assert!(survey.unit("W-1002").is_healthy());
 }
 

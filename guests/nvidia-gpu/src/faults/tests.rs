@@ -10,19 +10,13 @@ const RESOURCE: &str = "nvidia.com/gpu";
 const SLOT: &str = "0000:1b:00";
 
 fn config(words: &[(u32, Action)]) -> Config {
-    Config {
-        xid: words.iter().copied().collect(),
-        ..Config::default()
-    }
+    Config { xid: words.iter().copied().collect(), ..Config::default() }
 }
 
 /// What one call of `health` says, in a fresh instance: nothing lasts but what was stored.
 fn verdict(fake: &Fake, config: &Config) -> String {
     let faults = Faults::look(fake, &config.xid, RESOURCE);
-    let known = Known {
-        uuid: Some(UUID),
-        minor: Some("0"),
-    };
+    let known = Known { uuid: Some(UUID), minor: Some("0") };
     match health::of(fake, config, &fake.functions[0], known, &faults) {
         Verdict::Healthy => "healthy".to_owned(),
         Verdict::Unhealthy(reason) => format!("unhealthy: {reason}"),
@@ -63,10 +57,7 @@ fn what_only_an_application_caused_takes_no_gpu_away() {
     fake.says(&[SLOT, "94"]);
     let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
     assert_eq!(faults.notes, ["GPU 0000:1b:00: Xid 94: contained memory error"]);
-    assert!(
-        Faults::look(&fake, &BTreeMap::new(), RESOURCE).notes.is_empty(),
-        "said once"
-    );
+    assert!(Faults::look(&fake, &BTreeMap::new(), RESOURCE).notes.is_empty(), "said once");
 }
 
 #[test]
@@ -99,11 +90,7 @@ fn a_fault_lasts_until_it_is_made_good() {
             assert!(verdict(&fake, &Config::default()).starts_with("unhealthy"), "{code}");
         }
         fake.says(&["loading"]);
-        assert_eq!(
-            verdict(&fake, &Config::default()) == "healthy",
-            healed_by_driver,
-            "{code}"
-        );
+        assert_eq!(verdict(&fake, &Config::default()) == "healthy", healed_by_driver, "{code}");
         fake.boots("second");
         assert_eq!(verdict(&fake, &Config::default()), "healthy", "{code}: another boot");
     }
@@ -153,10 +140,7 @@ fn lost_lines_are_unknown_once_and_a_known_fault_stays() {
     assert_eq!(verdict(&fake, &Config::default()), "healthy");
     (0..5).for_each(|_| fake.says(&[SLOT, "13"]));
     fake.lost = 4;
-    assert_eq!(
-        verdict(&fake, &Config::default()),
-        "unknown: lines of the kernel's log were lost"
-    );
+    assert_eq!(verdict(&fake, &Config::default()), "unknown: lines of the kernel's log were lost");
     assert_eq!(verdict(&fake, &Config::default()), "healthy");
     fake.says(&[SLOT, "119"]);
     assert!(verdict(&fake, &Config::default()).starts_with("unhealthy"));
@@ -183,10 +167,7 @@ fn a_blob_that_is_none_is_no_blob() {
     let fake = Fake::with_gpu();
     *fake.blob.borrow_mut() = br#"{"version": 1, "cursor": "of another host", "gpus": {"x": 1}}"#.to_vec();
     fake.says(&[SLOT, "119"]);
-    assert!(
-        verdict(&fake, &Config::default()).starts_with("unhealthy"),
-        "from the start, then"
-    );
+    assert!(verdict(&fake, &Config::default()).starts_with("unhealthy"), "from the start, then");
 }
 
 /// A flood of lines costs one call a bounded time, and is read in the end.
@@ -213,10 +194,7 @@ fn what_was_stored_is_what_is_known() {
     fake.says(&["The", "0000:2f:00.0", ""]);
     let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
     let again = Faults::parse(&fake.blob.borrow());
-    assert_eq!(
-        (again.gpus, again.cursor, again.named),
-        (faults.gpus, faults.cursor, faults.named)
-    );
+    assert_eq!((again.gpus, again.cursor, again.named), (faults.gpus, faults.cursor, faults.named));
 }
 
 #[test]
@@ -276,14 +254,8 @@ fn where_the_boot_cannot_be_told_it_is_said_what_that_means() {
     assert!(notes(&fake).is_empty(), "nothing to be made good");
     fake.says(&[SLOT, "119"]);
     let said = notes(&fake).join("");
-    assert!(
-        said.starts_with("a restart of the node will not be noticed, and makes no GPU good: "),
-        "{said}"
-    );
-    assert!(
-        said.len() < 256 && said.contains("/proc/sys/kernel/random/boot_id"),
-        "{said}"
-    );
+    assert!(said.starts_with("a restart of the node will not be noticed, and makes no GPU good: "), "{said}");
+    assert!(said.len() < 256 && said.contains("/proc/sys/kernel/random/boot_id"), "{said}");
     fake.boots("first");
     assert!(notes(&fake).is_empty());
 }

@@ -2,10 +2,7 @@ use super::*;
 use crate::machine::fake::{Fake, FakeFunction, GPU, UUID};
 use devgate_sdk::ErrorKind;
 
-const KNOWN: Known<'_> = Known {
-    uuid: Some(UUID),
-    minor: Some("0"),
-};
+const KNOWN: Known<'_> = Known { uuid: Some(UUID), minor: Some("0") };
 
 /// The verdict on the fake's GPU as text.
 fn verdict(fake: &Fake, config: &Config) -> String {
@@ -33,12 +30,7 @@ fn with(attribute: &'static str, value: &str) -> String {
 fn a_gpu_that_answers_is_healthy() {
     assert_eq!(after(|_| ()), "healthy");
     let bare = |fake: &mut Fake| {
-        for attribute in [
-            "aer_dev_fatal",
-            "current_link_width",
-            "power/runtime_status",
-            "power/control",
-        ] {
+        for attribute in ["aer_dev_fatal", "current_link_width", "power/runtime_status", "power/control"] {
             fake.functions[0].attributes.remove(attribute);
         }
     };
@@ -60,10 +52,7 @@ fn a_function_that_does_not_answer_is_unhealthy() {
 
 #[test]
 fn a_gpu_that_lost_its_driver_is_unhealthy() {
-    assert_eq!(
-        after(|fake| fake.functions[0].driver = None),
-        "unhealthy: it has no driver now"
-    );
+    assert_eq!(after(|fake| fake.functions[0].driver = None), "unhealthy: it has no driver now");
     let vfio = |fake: &mut Fake| fake.functions[0].driver = Some("vfio-pci");
     assert_eq!(after(vfio), "unhealthy: its driver is vfio-pci now");
 }
@@ -71,16 +60,10 @@ fn a_gpu_that_lost_its_driver_is_unhealthy() {
 #[test]
 fn fatal_errors_count_from_where_the_admin_says() {
     let counted = "Undefined 0\nDLP 0\nSDES 1\nTOTAL_ERR_FATAL 2";
-    assert_eq!(
-        with("aer_dev_fatal", counted),
-        "unhealthy: 2 fatal PCIe errors since boot, more than 0 (fatal-errors)"
-    );
+    assert_eq!(with("aer_dev_fatal", counted), "unhealthy: 2 fatal PCIe errors since boot, more than 0 (fatal-errors)");
     let mut fake = Fake::with_gpu();
     fake.functions[0] = FakeFunction::gpu(GPU).with("aer_dev_fatal", counted);
-    let config = |fatal_errors| Config {
-        fatal_errors,
-        ..Config::default()
-    };
+    let config = |fatal_errors| Config { fatal_errors, ..Config::default() };
     assert_eq!(verdict(&fake, &config(2)), "healthy");
     assert!(verdict(&fake, &config(1)).starts_with("unhealthy"));
     assert_eq!(with("aer_dev_fatal", "something else"), "healthy");
@@ -90,16 +73,10 @@ fn fatal_errors_count_from_where_the_admin_says() {
 fn a_narrow_link_counts_where_the_admin_says_so() {
     assert_eq!(with("current_link_width", "8"), "healthy");
     let mut fake = Fake::with_gpu();
-    let config = Config {
-        link_width: 16,
-        ..Config::default()
-    };
+    let config = Config { link_width: 16, ..Config::default() };
     assert_eq!(verdict(&fake, &config), "healthy");
     fake.functions[0] = FakeFunction::gpu(GPU).with("current_link_width", "8");
-    assert_eq!(
-        verdict(&fake, &config),
-        "unhealthy: its link has 8 lanes, fewer than 16 (link-width)"
-    );
+    assert_eq!(verdict(&fake, &config), "unhealthy: its link has 8 lanes, fewer than 16 (link-width)");
 }
 
 #[test]
@@ -116,11 +93,7 @@ fn what_the_driver_says_counts() {
             "unhealthy: it is another GPU now: GPU-00000000-0000-0000-0000-000000000001",
         ),
         ("Minor: \t 0", "Minor: \t 4", "unhealthy: its node is /dev/nvidia4 now"),
-        (
-            "Excluded:\t No",
-            "Excluded:\t Yes",
-            "unhealthy: the driver excludes it now (NVreg_ExcludedGpus)",
-        ),
+        ("Excluded:\t No", "Excluded:\t Yes", "unhealthy: the driver excludes it now (NVreg_ExcludedGpus)"),
         (
             "96.00.74.00.01",
             "??.??.??.??.??",
@@ -151,8 +124,5 @@ fn a_gpu_that_may_sleep_is_left_alone() {
     assert_eq!(verdict(&fake, &Config::default()), "healthy");
     assert!(!fake.has_read_information());
     fake.functions[0] = fake.functions[0].clone().with("aer_dev_fatal", "TOTAL_ERR_FATAL 1");
-    assert!(
-        verdict(&fake, &Config::default()).starts_with("unhealthy"),
-        "what the kernel keeps counts all the same"
-    );
+    assert!(verdict(&fake, &Config::default()).starts_with("unhealthy"), "what the kernel keeps counts all the same");
 }

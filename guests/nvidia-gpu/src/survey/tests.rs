@@ -17,10 +17,7 @@ fn left(fake: &Fake) -> (Vec<String>, String) {
 fn a_gpu_is_what_the_driver_and_the_kernel_say_of_it() {
     let survey = survey(&Fake::with_gpu());
     let gpu = &survey.gpus[0];
-    assert_eq!(
-        (gpu.id.as_str(), gpu.function.name, gpu.node.as_str()),
-        (UUID, GPU, "/dev/nvidia0")
-    );
+    assert_eq!((gpu.id.as_str(), gpu.function.name, gpu.node.as_str()), (UUID, GPU, "/dev/nvidia0"));
     let expected = [
         ("uuid", UUID),
         ("pci", GPU),
@@ -33,19 +30,13 @@ fn a_gpu_is_what_the_driver_and_the_kernel_say_of_it() {
         ("memory", "80GB"),
     ];
     assert_eq!(gpu.properties, expected.map(|(name, value)| (name, value.to_owned())));
-    assert_eq!(
-        survey.shared,
-        ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]
-    );
+    assert_eq!(survey.shared, ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]);
     assert_eq!((survey.unread.len(), survey.notes.len(), survey.gpus.len()), (0, 0, 1));
 }
 
 #[test]
 fn the_address_can_be_the_id() {
-    let config = Config {
-        ids: Ids::Pci,
-        ..Config::default()
-    };
+    let config = Config { ids: Ids::Pci, ..Config::default() };
     assert_eq!(Survey::of(&Fake::with_gpu(), &config).unwrap().gpus[0].id, GPU);
 }
 
@@ -88,27 +79,15 @@ fn a_gpu_that_cannot_be_described_is_named() {
     type Harm = fn(&mut Fake);
     let harms: [(Harm, &str); 8] = [
         (|fake| fake.functions[0].driver = None, "it has no driver"),
-        (
-            |fake| fake.edit(UUID, "GPU-????????-????-????-????-????????????"),
-            "it is not initialized",
-        ),
-        (
-            |fake| fake.edit("96.00.74.00.01", "??.??.??.??.??"),
-            "it is not initialized",
-        ),
-        (
-            |fake| fake.information(GPU, Ok(String::new())),
-            "the driver says nothing of it",
-        ),
+        (|fake| fake.edit(UUID, "GPU-????????-????-????-????-????????????"), "it is not initialized"),
+        (|fake| fake.edit("96.00.74.00.01", "??.??.??.??.??"), "it is not initialized"),
+        (|fake| fake.information(GPU, Ok(String::new())), "the driver says nothing of it"),
         (
             |fake| fake.information(GPU, Err(ErrorKind::Io)),
             "file /proc/driver/nvidia/gpus/0000:1b:00.0/information: cannot be read",
         ),
         (|fake| drop(fake.files.pop_first()), "the driver does not list it"),
-        (
-            |fake| fake.edit("Device Minor", "Something"),
-            "the driver tells no minor number",
-        ),
+        (|fake| fake.edit("Device Minor", "Something"), "the driver tells no minor number"),
         (|fake| drop(fake.nodes.remove(0)), "node /dev/nvidia0: nothing is there"),
     ];
     for (harm, why) in harms {
@@ -143,9 +122,7 @@ fn a_function_that_only_the_driver_still_knows_is_named() {
 #[test]
 fn a_function_that_answers_no_more_is_named() {
     let mut fake = Fake::with_gpu();
-    fake.functions[0] = FakeFunction::gpu(GPU)
-        .with("vendor", "0xffff")
-        .with("class", "0xffffff");
+    fake.functions[0] = FakeFunction::gpu(GPU).with("vendor", "0xffff").with("class", "0xffffff");
     let survey = survey(&fake);
     assert_eq!((survey.gpus.len(), survey.unread), (0, vec![GPU.to_owned()]));
 }
@@ -164,16 +141,11 @@ fn two_gpus_are_not_one() {
 #[test]
 fn only_a_shared_node_that_is_needed_is_missed() {
     let mut fake = Fake::with_gpu();
-    fake.nodes
-        .retain(|node| node == "/dev/nvidia0" || node == "/dev/nvidiactl");
+    fake.nodes.retain(|node| node == "/dev/nvidia0" || node == "/dev/nvidiactl");
     let found = survey(&fake);
     assert_eq!(found.shared, ["/dev/nvidiactl"]);
     assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
-    assert!(
-        found.notes[0].starts_with("node /dev/nvidia-uvm is not there"),
-        "{:?}",
-        found.notes
-    );
+    assert!(found.notes[0].starts_with("node /dev/nvidia-uvm is not there"), "{:?}", found.notes);
     fake.functions.clear();
     assert_eq!(survey(&fake).notes, [""; 0], "a node without a GPU needs no nodes");
 }
@@ -183,10 +155,7 @@ fn the_node_for_graphics_is_shared_where_it_is_asked_for() {
     let mut fake = Fake::with_gpu();
     fake.nodes.push("/dev/nvidia-modeset".to_owned());
     assert_eq!(survey(&fake).shared.len(), 3);
-    let config = Config {
-        modeset: true,
-        ..Config::default()
-    };
+    let config = Config { modeset: true, ..Config::default() };
     let shared = Survey::of(&fake, &config).unwrap().shared;
     assert_eq!(shared.last().map(String::as_str), Some("/dev/nvidia-modeset"));
 }

@@ -72,10 +72,7 @@ impl Field {
         let Value::Array(values) = self.value else {
             return Err(self.must_be("a list", ""));
         };
-        let element = |(i, value)| Self {
-            place: format!("{}[{i}]", self.place),
-            value,
-        };
+        let element = |(i, value)| Self { place: format!("{}[{i}]", self.place), value };
         Ok(values.into_iter().enumerate().map(element).collect())
     }
 
@@ -95,11 +92,7 @@ impl Field {
     /// # Errors
     /// If it is a list that has none.
     pub fn several(self) -> Result<Vec<Self>, Error> {
-        if self.value.is_array() {
-            self.list()
-        } else {
-            Ok(vec![self])
-        }
+        if self.value.is_array() { self.list() } else { Ok(vec![self]) }
     }
 
     /// One text, or those of a list that has at least one.
@@ -139,11 +132,7 @@ impl Field {
         for (key, value) in map {
             rest.push((key, Some(value)));
         }
-        Ok(Fields {
-            place: self.place,
-            known: String::new(),
-            rest,
-        })
+        Ok(Fields { place: self.place, known: String::new(), rest })
     }
 
     /// The error for this place, in the caller's words.

@@ -38,10 +38,7 @@ fn what_is_not_said_is_nothing() {
         assert!(none.is_empty());
         assert_eq!((none.text("a").unwrap(), none.texts("a").unwrap()), (None, None));
         assert_eq!((none.resource("a").unwrap(), none.number("a").unwrap()), (None, None));
-        assert_eq!(
-            (none.switch("a").unwrap(), none.choice("a", &WORDS).unwrap()),
-            (None, None)
-        );
+        assert_eq!((none.switch("a").unwrap(), none.choice("a", &WORDS).unwrap()), (None, None));
         assert_eq!(none.require("a").unwrap_err().message, "config: `a` is missing");
         none.end().unwrap();
     }
@@ -68,19 +65,10 @@ fn what_is_of_another_kind_is_told() {
         (wrong("null", text), "config a: must be text in quotes, is nothing"),
         (wrong("3", text), "config a: must be text in quotes, is a number"),
         (wrong("{}", text), "config a: must be text in quotes, is a mapping"),
-        (
-            wrong("3", Field::texts),
-            "config a: must be text in quotes, is a number",
-        ),
-        (
-            wrong(r#"["b", true]"#, Field::texts),
-            "config a[1]: must be text in quotes, is true or false",
-        ),
+        (wrong("3", Field::texts), "config a: must be text in quotes, is a number"),
+        (wrong(r#"["b", true]"#, Field::texts), "config a[1]: must be text in quotes, is true or false"),
         (wrong("[]", Field::texts), "config a: must not be empty"),
-        (
-            wrong("\"3\"", number),
-            "config a: must be a whole number, 0 or more, is text",
-        ),
+        (wrong("\"3\"", number), "config a: must be a whole number, 0 or more, is text"),
         (wrong("-1", number), "config a: must be a whole number, 0 or more"),
         (wrong("1.5", number), "config a: must be a whole number, 0 or more"),
         (wrong("\"yes\"", switch), "config a: must be true or false, is text"),
@@ -111,10 +99,7 @@ fn words_are_listed_where_there_is_another() {
         (wrong("\"some\"", one), "config a: must be none"),
         (wrong("\"None\"", two), "config a: must be none or cards"),
         (wrong("\"some\"", three), "config a: must be none, cards or all"),
-        (
-            wrong("false", three),
-            "config a: must be none, cards or all, is true or false",
-        ),
+        (wrong("false", three), "config a: must be none, cards or all, is true or false"),
     ] {
         assert_eq!(message, expected);
     }
@@ -142,15 +127,9 @@ fn what_was_not_asked_for_is_refused_beside_what_was() {
     root.number("a").unwrap();
     root.number("b").unwrap();
     let inner = root.require("c").unwrap().fields().unwrap();
-    assert_eq!(
-        inner.end().unwrap_err().message,
-        "config c: unknown key `d`; known here: "
-    );
+    assert_eq!(inner.end().unwrap_err().message, "config c: unknown key `d`; known here: ");
     root.end().unwrap();
     let mut root = fields(r#"{"a": 1, "c": {"d": 2}}"#);
     assert!(root.take("a").is_some() && root.take("b").is_none());
-    assert_eq!(
-        root.end().unwrap_err().message,
-        "config: unknown key `c`; known here: a, b"
-    );
+    assert_eq!(root.end().unwrap_err().message, "config: unknown key `c`; known here: a, b");
 }

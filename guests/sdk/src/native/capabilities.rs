@@ -33,9 +33,7 @@ pub mod control {
     /// # Errors
     /// As the contract says.
     pub fn write(target: &Device, path: &str, value: &str) -> Result<(), Error> {
-        ask("control::write", |host| {
-            host.control_write(target.number_of(), path, value)
-        })
+        ask("control::write", |host| host.control_write(target.number_of(), path, value))
     }
 }
 

@@ -98,9 +98,7 @@ impl Device {
     /// # Errors
     /// See [`Device::attribute`].
     pub fn attribute_bytes(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
-        ask("Device::attribute_bytes", |host| {
-            host.attribute_bytes(self.number_of(), path, offset, length)
-        })
+        ask("Device::attribute_bytes", |host| host.attribute_bytes(self.number_of(), path, offset, length))
     }
 
     /// The names in a directory of the device.

@@ -160,10 +160,7 @@ pub fn during<T>(host: Rc<RefCell<dyn Host>>, call: impl FnOnce() -> T) -> T {
 }
 
 /// Asks the host of this call.
-#[expect(
-    clippy::panic,
-    reason = "a component has a host whenever it runs; a test that has none is wrong"
-)]
+#[expect(clippy::panic, reason = "a component has a host whenever it runs; a test that has none is wrong")]
 pub(super) fn ask<T>(what: &str, question: impl FnOnce(&mut dyn Host) -> T) -> T {
     let host = CALL.with_borrow(|current| current.as_ref().map(|current| Rc::clone(&current.host)));
     match host {
@@ -185,17 +182,11 @@ impl Handle {
     /// An own handle in this call.
     pub(super) fn new(what: &str, number: u32) -> Self {
         let call = ask(what, |_| current());
-        Self {
-            number,
-            call: call.unwrap_or_default(),
-        }
+        Self { number, call: call.unwrap_or_default() }
     }
 
     /// Its number in this call.
-    #[expect(
-        clippy::panic,
-        reason = "in a component it cannot happen: each call is another instance"
-    )]
+    #[expect(clippy::panic, reason = "in a component it cannot happen: each call is another instance")]
     pub(super) fn number(&self, what: &str) -> u32 {
         match current() {
             Some(call) if call == self.call => self.number,

@@ -55,32 +55,14 @@ fn cdi19_all_that_can_be_wrong_is_found() {
     put(1, "unknown.json", &file("a", r#"{"env":["A=1"],"more":1}"#));
     put(1, "empty.json", &file("b", "{}"));
     put(1, "gone.json", &file("c", r#"{"deviceNodes":[{"path":"/dev/gone"}]}"#));
-    put(
-        1,
-        "other.json",
-        &file("d", r#"{"deviceNodes":[{"path":"/dev/acme0","major":240,"minor":9}]}"#),
-    );
-    put(
-        1,
-        "block.json",
-        &file(
-            "f",
-            r#"{"deviceNodes":[{"path":"/dev/acme0","type":"b","major":240,"minor":0}]}"#,
-        ),
-    );
-    put(
-        1,
-        "new.json",
-        &file("e", r#"{"additionalGids":[5]}"#).replace("0.5.0", "0.7.0"),
-    );
+    put(1, "other.json", &file("d", r#"{"deviceNodes":[{"path":"/dev/acme0","major":240,"minor":9}]}"#));
+    put(1, "block.json", &file("f", r#"{"deviceNodes":[{"path":"/dev/acme0","type":"b","major":240,"minor":0}]}"#));
+    put(1, "new.json", &file("e", r#"{"additionalGids":[5]}"#).replace("0.5.0", "0.7.0"));
     put(1, "torn.yaml", "cdiVersion: [");
     fs::set_permissions(&dirs[1], fs::Permissions::from_mode(0o777)).unwrap();
     let (devices, findings) = found(&dirs);
     let of = |word: &str| devices.iter().any(|device| device.ends_with(word));
-    assert!(
-        of("=shadowed") && of("=c") && of("=d") && of("=e") && of("=f") && devices.len() == 5,
-        "{devices:?}"
-    );
+    assert!(of("=shadowed") && of("=c") && of("=d") && of("=e") && of("=f") && devices.len() == 5, "{devices:?}");
     let text = findings.join("\n").replace(&*dir.path().to_string_lossy(), "DIR");
     insta::assert_snapshot!(text, @r"
     low.json: device vendor.com/gpu=shadowed is in DIR/run/high.json as well, which wins

@@ -71,12 +71,7 @@ impl Call<'_> {
         let kind = kind?;
         match command {
             "INFO" => Ok(Request::Info { kind }),
-            "ADD" => Ok(Request::Add {
-                amount: self.amount(&kind)?,
-                id: self.id()?,
-                numa: self.numa(),
-                kind,
-            }),
+            "ADD" => Ok(Request::Add { amount: self.amount(&kind)?, id: self.id()?, numa: self.numa(), kind }),
             "" => Err(Fault::COMMAND.because("CDI_COMMAND is not set")),
             other => Err(Fault::COMMAND.because(unsupported("command", other))),
         }
@@ -93,9 +88,7 @@ impl Call<'_> {
     fn amount(&self, kind: &str) -> Result<u32, Failure> {
         let bad = |why: String| Fault::MALFORMED.because(format!("CDI_REQUEST {why}"));
         let request = (self.env)("CDI_REQUEST").ok_or_else(|| bad("is not set".to_owned()))?;
-        let parts = request
-            .split(',')
-            .map(|part| part.split_once(':').unwrap_or((part, "")));
+        let parts = request.split(',').map(|part| part.split_once(':').unwrap_or((part, "")));
         let parts: Vec<_> = parts.collect();
         if let Some((spec, _)) = parts.iter().find(|(spec, _)| *spec != kind) {
             return Err(Fault::SPEC.because(unsupported("resource-spec", spec)));
@@ -185,10 +178,7 @@ impl Config {
         }
         let starts = kind.starts_with(|first: char| first.is_ascii_alphabetic());
         if !starts || kind.len() > MOST_TYPE || kind.bytes().any(|b| !b.is_ascii_alphanumeric()) {
-            return bad(format!(
-                "\"type\" is \"{}\", which is no resource-type",
-                escape(&kind, 80)
-            ));
+            return bad(format!("\"type\" is \"{}\", which is no resource-type", escape(&kind, 80)));
         }
         if plugin != program {
             let (plugin, program) = (escape(&plugin, 80), escape(program, 80));

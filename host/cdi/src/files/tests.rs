@@ -8,10 +8,7 @@ use tempfile::TempDir;
 const FILE: &str = "devgate-vendor.com_gpu=job1.json";
 
 fn spec(value: &str) -> Spec {
-    let edits = Edits {
-        env: vec![format!("A={value}")],
-        ..Edits::default()
-    };
+    let edits = Edits { env: vec![format!("A={value}")], ..Edits::default() };
     Spec::of_one("devgate.vendor.com/gpu", "job1", edits)
 }
 
@@ -36,9 +33,7 @@ impl Machine {
 
     fn listed(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.cdi).into_iter().flatten();
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 }
 
@@ -48,19 +43,11 @@ fn cdi06_a_file_is_there_as_a_whole_or_not_at_all() {
     let files = machine.files();
     assert!(files.write(FILE, &spec("1"), Style::PASSING).unwrap());
     let (path, before) = (machine.cdi.join(FILE), fs::metadata(machine.cdi.join(FILE)).unwrap());
-    assert_eq!(
-        before.permissions().mode() & 0o777,
-        0o644,
-        "for containers that are not root's"
-    );
+    assert_eq!(before.permissions().mode() & 0o777, 0o644, "for containers that are not root's");
     assert!(!files.write(FILE, &spec("1"), Style::PASSING).unwrap(), "as it is");
     assert_eq!(fs::metadata(&path).unwrap().ino(), before.ino());
     assert!(files.write(FILE, &spec("2"), Style::PASSING).unwrap());
-    assert_ne!(
-        fs::metadata(&path).unwrap().ino(),
-        before.ino(),
-        "replaced, not written over"
-    );
+    assert_ne!(fs::metadata(&path).unwrap().ino(), before.ino(), "replaced, not written over");
     assert_eq!(machine.listed(), [FILE]);
     // Nothing can be written there.
     let other = "devgate-vendor.com_gpu=job2.json";
@@ -77,18 +64,12 @@ fn cdi16_what_others_have_written_is_never_touched() {
     let path = machine.cdi.join(FILE);
     fs::write(&path, "precious").unwrap();
     let files = machine.files();
-    assert!(matches!(
-        files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(),
-        FileError::Foreign(_)
-    ));
+    assert!(matches!(files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(), FileError::Foreign(_)));
     files.remove(FILE).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     fs::remove_file(&path).unwrap();
     symlink("/etc/hostname", &path).unwrap();
-    assert!(matches!(
-        files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(),
-        FileError::Foreign(_)
-    ));
+    assert!(matches!(files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(), FileError::Foreign(_)));
     assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
 }
 
@@ -100,10 +81,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     let files = machine.files();
     assert_eq!(files.names(), [FILE]);
     let left = left_behind(&machine.cdi, &machine.state).unwrap();
-    let of = |name: &str, is_pods| LeftBehind {
-        path: machine.cdi.join(name),
-        is_pods,
-    };
+    let of = |name: &str, is_pods| LeftBehind { path: machine.cdi.join(name), is_pods };
     assert_eq!(left, [of(FILE, false)]);
     let pods = Kind::of(&resource()).file("pod:17-0123abcd");
     files.write(&pods, &spec("1"), Style::PASSING_OWN).unwrap();
@@ -113,10 +91,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     let of_pod = owners.map(|(id, who)| left[0].may_be_of(id, who));
     let of_lease = owners.map(|(id, who)| left[1].may_be_of(id, who));
     assert_eq!((of_pod, of_lease), ([true, false, true], [false, false, true]));
-    assert!(
-        of("devgate-0123.json", true).may_be_of(5, "pods"),
-        "nothing says of whom"
-    );
+    assert!(of("devgate-0123.json", true).may_be_of(5, "pods"), "nothing says of whom");
     files.remove(&pods).unwrap();
     files.remove(FILE).unwrap();
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
@@ -125,10 +100,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     fs::set_permissions(&machine.state, fs::Permissions::from_mode(0o700)).unwrap();
     let files = machine.files();
     fs::remove_dir_all(&machine.state).unwrap();
-    assert!(matches!(
-        files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(),
-        FileError::Note(..)
-    ));
+    assert!(matches!(files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(), FileError::Note(..)));
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
 }
 

@@ -4,9 +4,7 @@ use super::{Edits, Hook, Spec};
 use std::collections::BTreeSet;
 
 /// The versions that there are, oldest first.
-const VERSIONS: &[&str] = &[
-    "0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0",
-];
+const VERSIONS: &[&str] = &["0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0"];
 /// What every reader that there is takes.
 const LOWEST: &str = "0.3.0";
 /// The moments of a container's life that a hook can have.
@@ -26,17 +24,13 @@ impl Edits {
             ensure(is_good, || format!("node {path}: type {kind:?} is none of b, c, u, p"))?;
             let letters = node.permissions.as_deref().unwrap_or_default();
             let is_good = letters.chars().all(|letter| "rwm".contains(letter));
-            ensure(is_good, || {
-                format!("node {path}: permissions {letters:?} are not of r, w, m")
-            })?;
+            ensure(is_good, || format!("node {path}: permissions {letters:?} are not of r, w, m"))?;
         }
         let (mut hosts, mut names) = (BTreeSet::new(), BTreeSet::new());
         for device in &self.net_devices {
             let (host, name) = (&device.host_interface_name, &device.name);
             let is_good = !host.is_empty() && !name.is_empty() && hosts.insert(host) && names.insert(name);
-            ensure(is_good, || {
-                "net devices must each have two names of their own".to_owned()
-            })?;
+            ensure(is_good, || "net devices must each have two names of their own".to_owned())?;
         }
         for mount in &self.mounts {
             let is_good = !mount.host_path.is_empty() && !mount.container_path.is_empty();
@@ -96,18 +90,14 @@ impl Spec {
         let has = place(version).ok_or_else(none)?;
         problem_of_kind(&self.kind).map_or(Ok(()), Err)?;
         let needs = self.version();
-        ensure(place(needs) <= Some(has), || {
-            format!("cdiVersion {version} has not all that is used, {needs} has")
-        })?;
+        ensure(place(needs) <= Some(has), || format!("cdiVersion {version} has not all that is used, {needs} has"))?;
         ensure(!self.devices.is_empty(), || "it has no devices".to_owned())?;
         let mut names = BTreeSet::new();
         for device in &self.devices {
             let (name, edits) = (&device.name, &device.container_edits);
             ensure(is_device_name(name), || format!("device {name:?} cannot be called so"))?;
             ensure(names.insert(name), || format!("device {name} is in it twice"))?;
-            ensure(!edits.is_empty(), || {
-                format!("device {name} gives nothing: its containerEdits are empty")
-            })?;
+            ensure(!edits.is_empty(), || format!("device {name} gives nothing: its containerEdits are empty"))?;
             edits.check().map_err(|why| format!("device {name}: {why}"))?;
         }
         self.container_edits.check()

@@ -18,10 +18,7 @@ fn cdi01_the_version_is_the_lowest_that_has_all_of_it() {
     for (edits, version) in [
         (r#"{"env":["A=1"]}"#, "0.3.0"),
         (r#"{"deviceNodes":[{"path":"/dev/a"}]}"#, "0.3.0"),
-        (
-            r#"{"mounts":[{"hostPath":"/a","containerPath":"/a","type":"bind"}]}"#,
-            "0.4.0",
-        ),
+        (r#"{"mounts":[{"hostPath":"/a","containerPath":"/a","type":"bind"}]}"#, "0.4.0"),
         (r#"{"deviceNodes":[{"path":"/dev/a","hostPath":"/dev/b"}]}"#, "0.5.0"),
         (r#"{"additionalGids":[1]}"#, "0.7.0"),
         (r#"{"intelRdt":{"closID":"a"}}"#, "0.7.0"),
@@ -37,10 +34,7 @@ fn cdi01_the_version_is_the_lowest_that_has_all_of_it() {
             assert!(now.check().unwrap_err().contains("has not all"), "{edits}");
         }
     }
-    let edits = || Edits {
-        env: vec!["A=1".into()],
-        ..Edits::default()
-    };
+    let edits = || Edits { env: vec!["A=1".into()], ..Edits::default() };
     assert_eq!(Spec::of_one("vendor.com/gpu", "a", edits()).cdi_version, "0.3.0");
     assert_eq!(Spec::of_one("vendor.com/gpu", "0", edits()).cdi_version, "0.5.0");
     assert_eq!(Spec::of_one("vendor.com/1g.5gb", "a", edits()).cdi_version, "0.6.0");
@@ -52,21 +46,12 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
     (r#"{"env":["A"]}"#, "NAME=value"),
     (r#"{"env":["=1"]}"#, "NAME=value"),
     (r#"{"deviceNodes":[{"hostPath":"/dev/a"}]}"#, "no path"),
-    (
-        r#"{"deviceNodes":[{"path":"/dev/a","type":"x"}]}"#,
-        "none of b, c, u, p",
-    ),
-    (
-        r#"{"deviceNodes":[{"path":"/dev/a","permissions":"rx"}]}"#,
-        "not of r, w, m",
-    ),
+    (r#"{"deviceNodes":[{"path":"/dev/a","type":"x"}]}"#, "none of b, c, u, p"),
+    (r#"{"deviceNodes":[{"path":"/dev/a","permissions":"rx"}]}"#, "not of r, w, m"),
     (r#"{"mounts":[{"hostPath":"","containerPath":"/a"}]}"#, "no hostPath"),
     (r#"{"hooks":[{"hookName":"never","path":"/a"}]}"#, "none of prestart"),
     (r#"{"hooks":[{"hookName":"poststop","path":""}]}"#, "has no path"),
-    (
-        r#"{"hooks":[{"hookName":"poststop","path":"/a","env":["x"]}]}"#,
-        "NAME=value",
-    ),
+    (r#"{"hooks":[{"hookName":"poststop","path":"/a","env":["x"]}]}"#, "NAME=value"),
     (r#"{"intelRdt":{"closID":"../a"}}"#, "no name"),
     (
         r#"{"netDevices":[{"hostInterfaceName":"a","name":"a"},{"hostInterfaceName":"b","name":"a"}]}"#,
@@ -77,11 +62,7 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
 #[test]
 fn what_the_library_refuses_is_refused() {
     for (edits, why) in REFUSED {
-        assert!(
-            with(edits).check().unwrap_err().contains(why),
-            "{edits}: {:?}",
-            with(edits).check()
-        );
+        assert!(with(edits).check().unwrap_err().contains(why), "{edits}: {:?}", with(edits).check());
     }
     let good = with(r#"{"env":["A="]}"#);
     assert_eq!(good.check(), Ok(()));

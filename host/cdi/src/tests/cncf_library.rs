@@ -52,10 +52,7 @@ fn libraries() -> Vec<PathBuf> {
 fn ask(program: &Path, directories: &[Vec<PathBuf>]) -> Vec<Told> {
     let lists = directories.iter().map(|dirs| std::env::join_paths(dirs).unwrap());
     let said = Command::new(program).args(lists).output().unwrap();
-    let (out, err) = (
-        String::from_utf8(said.stdout).unwrap(),
-        String::from_utf8_lossy(&said.stderr),
-    );
+    let (out, err) = (String::from_utf8(said.stdout).unwrap(), String::from_utf8_lossy(&said.stderr));
     assert!(said.status.success(), "{}: {err}", program.display());
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -64,22 +61,13 @@ fn ask(program: &Path, directories: &[Vec<PathBuf>]) -> Vec<Told> {
 fn filled(value: Value) -> Option<Value> {
     let kept = match value {
         Value::Object(fields) => {
-            let fields = fields
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, filled(value)?)));
+            let fields = fields.into_iter().filter_map(|(name, value)| Some((name, filled(value)?)));
             Value::Object(fields.collect())
         }
         Value::Array(values) => Value::Array(values.into_iter().filter_map(filled).collect()),
         other => other,
     };
-    let is_empty = [
-        Value::Null,
-        0.into(),
-        "".into(),
-        Value::Array(vec![]),
-        serde_json::json!({}),
-    ]
-    .contains(&kept);
+    let is_empty = [Value::Null, 0.into(), "".into(), Value::Array(vec![]), serde_json::json!({})].contains(&kept);
     (!is_empty).then_some(kept)
 }
 
@@ -129,12 +117,7 @@ fn cdi01_cdi02_cdi03_what_is_written_is_the_same_to_the_library_old_or_new() {
     assert!(names.len() > 300, "{}", names.len());
     for program in libraries() {
         let told = ask(&program, &[vec![dir.path().to_owned()]]).remove(0);
-        println!(
-            "{}: {} devices of {} files",
-            told.version,
-            names.len(),
-            told.files.len()
-        );
+        println!("{}: {} devices of {} files", told.version, names.len(), told.files.len());
         assert!(!told.finds_fault() && told.not_injected.is_empty(), "{told:?}");
         assert_eq!(told.devices, Some(names.clone()), "{}", told.version);
         for (file, good) in told.files {
@@ -143,11 +126,7 @@ fn cdi01_cdi02_cdi03_what_is_written_is_the_same_to_the_library_old_or_new() {
             assert_eq!(filled(good.content), filled(ours), "{}", file.display());
             assert_eq!(good.schema, "", "{}", file.display());
             // That of podman 4.3 cannot tell.
-            assert!(
-                good.lowest == version || told.version == "0.5.0",
-                "{good:?}",
-                good = good.lowest
-            );
+            assert!(good.lowest == version || told.version == "0.5.0", "{good:?}", good = good.lowest);
         }
     }
 }
@@ -162,11 +141,7 @@ struct Case {
 }
 
 fn one(file: &'static str, text: impl Into<String>) -> Case {
-    Case {
-        dirs: vec![vec![(file, text.into())]],
-        since: "0.8.0",
-        stricter: None,
-    }
+    Case { dirs: vec![vec![(file, text.into())]], since: "0.8.0", stricter: None }
 }
 
 impl Case {
@@ -195,9 +170,9 @@ fn cases() -> Vec<Case> {
         true => with("1.1.0", refused).since("1.1.0"),
         false => edits(refused),
     }));
-    for version in [
-        "", "0.0.1", "0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "v0.5.0", "0.5", "9.9.9",
-    ] {
+    for version in
+        ["", "0.0.1", "0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "v0.5.0", "0.5", "9.9.9"]
+    {
         cases.push(but("0.8.0", version));
     }
     for version in ["1.0.0", "1.1.0", "v1.1.0"] {
@@ -212,11 +187,7 @@ fn cases() -> Vec<Case> {
         ("0.3.0", "0.4.0", mount(r#","type":"bind""#)),
         ("0.2.0", "0.3.0", mount(r#","type":"","options":[]"#)),
         ("0.6.0", "0.7.0", r#"{"additionalGids":[0,5]}"#.to_owned()),
-        (
-            "0.6.0",
-            "0.7.0",
-            r#"{"intelRdt":{"closID":"a","l3CacheSchema":"b"}}"#.to_owned(),
-        ),
+        ("0.6.0", "0.7.0", r#"{"intelRdt":{"closID":"a","l3CacheSchema":"b"}}"#.to_owned()),
         ("0.6.0", "0.7.0", r#"{"intelRdt":{}}"#.to_owned()),
     ] {
         cases.extend([with(before, &text), with(since, &text)]);
@@ -349,18 +320,11 @@ fn cases() -> Vec<Case> {
     ]);
     cases.push(but(r#"{"name":"a","containerEdits":{"env":["A=1"]}}"#, "").since("1.1.0"));
     cases.push(
-        but(
-            r#""devices":[{"name":"a","containerEdits":{"env":["A=1"]}}]"#,
-            r#""annotations":{}"#,
-        )
-        .since("1.1.0"),
+        but(r#""devices":[{"name":"a","containerEdits":{"env":["A=1"]}}]"#, r#""annotations":{}"#).since("1.1.0"),
     );
     let several = |dirs: &[&[&'static str]]| {
         let files = |files: &&[&'static str]| files.iter().map(|file| (*file, GOOD.to_owned())).collect();
-        Case {
-            dirs: dirs.iter().map(files).collect(),
-            ..but("", "")
-        }
+        Case { dirs: dirs.iter().map(files).collect(), ..but("", "") }
     };
     cases.extend([
         several(&[&["a.json"], &["a.json"]]),
@@ -417,43 +381,24 @@ impl Case {
 fn cdi04_cdi19_check_finds_fault_where_the_library_does_and_nowhere_else() {
     let at = tempfile::tempdir().unwrap();
     let cases = cases();
-    let dirs: Vec<_> = (0..)
-        .zip(&cases)
-        .map(|(n, case)| case.put(&at.path().join(n.to_string())))
-        .collect();
+    let dirs: Vec<_> = (0..).zip(&cases).map(|(n, case)| case.put(&at.path().join(n.to_string()))).collect();
     let ours: Vec<_> = dirs.iter().map(|dirs| check(dirs, &node()).unwrap()).collect();
     let programs = libraries();
     let [oldest, .., newest] = &*programs else { return };
     let (oldest, newest) = (ask(oldest, &dirs), ask(newest, &dirs));
     let mut problems = Vec::new();
-    for (n, case) in cases
-        .iter()
-        .enumerate()
-        .filter(|(n, case)| *newest[*n].version >= *case.since)
-    {
+    for (n, case) in cases.iter().enumerate().filter(|(n, case)| *newest[*n].version >= *case.since) {
         problems.extend(case.problem(&ours[n], &newest[n]));
         // What is good to that of today is said to be nothing for that of podman 4.3, where it is so.
         if !newest[n].finds_fault() && case.stricter.is_none() {
-            let is_said = ours[n]
-                .findings
-                .iter()
-                .any(|finding| finding.what.contains("podman 4.3"));
+            let is_said = ours[n].findings.iter().any(|finding| finding.what.contains("podman 4.3"));
             if is_said != oldest[n].finds_fault() {
-                problems.push(format!(
-                    "{:?}\n  devgate: {:?}\n  library 0.5.2: {:?}",
-                    case.dirs, ours[n], oldest[n]
-                ));
+                problems.push(format!("{:?}\n  devgate: {:?}\n  library 0.5.2: {:?}", case.dirs, ours[n], oldest[n]));
             }
         }
     }
     println!("{} cases, held against {}", cases.len(), newest[0].version);
-    assert!(
-        problems.is_empty(),
-        "{} of {}:\n{}",
-        problems.len(),
-        cases.len(),
-        problems.join("\n")
-    );
+    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), cases.len(), problems.join("\n"));
 }
 
 /// Neither do readers: the files behind it are not read.
@@ -464,10 +409,7 @@ fn cdi19_a_directory_that_is_a_link_has_no_files() {
     let link = at.path().join("link");
     std::os::unix::fs::symlink(&dirs[0], &link).unwrap();
     let ours = check(std::slice::from_ref(&link), &node()).unwrap();
-    assert!(
-        ours.devices.is_empty() && ours.findings[0].what.contains("is a link"),
-        "{ours:?}"
-    );
+    assert!(ours.devices.is_empty() && ours.findings[0].what.contains("is a link"), "{ours:?}");
     for program in libraries() {
         let theirs = ask(&program, &[vec![link.clone()]]).remove(0);
         assert!(theirs.devices.is_none() && !theirs.finds_fault(), "{theirs:?}");

@@ -27,15 +27,7 @@ impl World {
         let hooked = watch::Sender::new(never());
         let keeper = Arc::new(Self::keeper(&dir, &fake, &recorded, &hooked));
         let keeping = tokio::spawn(Arc::clone(&keeper).keep());
-        Self {
-            leases: Leases::new(Arc::clone(&keeper)),
-            dir,
-            fake,
-            recorded,
-            keeper,
-            keeping,
-            hooked,
-        }
+        Self { leases: Leases::new(Arc::clone(&keeper)), dir, fake, recorded, keeper, keeping, hooked }
     }
 
     fn keeper(dir: &TempDir, fake: &Arc<Fake>, recorded: &RecordedNode, hooked: &watch::Sender<Releases>) -> Keeper {
@@ -99,13 +91,7 @@ fn never() -> Releases {
 }
 
 fn request(name: &str) -> LeaseRequest {
-    LeaseRequest {
-        name: name.into(),
-        resource: resource().to_string(),
-        count: None,
-        ids: Vec::new(),
-        ttl: None,
-    }
+    LeaseRequest { name: name.into(), resource: resource().to_string(), count: None, ids: Vec::new(), ttl: None }
 }
 
 pub(super) fn gone(may_come: bool) -> Gone {
@@ -127,10 +113,7 @@ async fn cdi20_a_lease_is_exclusive_and_the_same_again_is_the_same() {
     assert_eq!(world.lease("job1").await.unwrap(), first);
     assert_eq!(world.text("job1"), before);
     let second = world.lease("job2").await.unwrap();
-    assert_eq!(
-        (&*second.ids, world.leases.list().len()),
-        (&["acme1".to_owned()][..], 2)
-    );
+    assert_eq!((&*second.ids, world.leases.list().len()), (&["acme1".to_owned()][..], 2));
     let error = world.lease("job3").await.unwrap_err().to_string();
     assert_eq!(
         error,
@@ -147,30 +130,14 @@ async fn the_same_name_with_something_else_is_refused_and_says_what_it_has() {
     let world = World::new();
     world.lease("job1").await.unwrap();
     for other in [
-        LeaseRequest {
-            count: Some(2),
-            ..request("job1")
-        },
-        LeaseRequest {
-            ids: vec!["acme1".into()],
-            ..request("job1")
-        },
-        LeaseRequest {
-            resource: "vendor.com/other".into(),
-            ..request("job1")
-        },
+        LeaseRequest { count: Some(2), ..request("job1") },
+        LeaseRequest { ids: vec!["acme1".into()], ..request("job1") },
+        LeaseRequest { resource: "vendor.com/other".into(), ..request("job1") },
     ] {
         let error = world.leases.lease(&other).await.unwrap_err().to_string();
-        assert!(
-            error.starts_with("lease job1: has acme0 of resource vendor.com/acme already"),
-            "{error}"
-        );
+        assert!(error.starts_with("lease job1: has acme0 of resource vendor.com/acme already"), "{error}");
     }
-    let same = LeaseRequest {
-        ids: vec!["acme0".into()],
-        count: Some(1),
-        ..request("job1")
-    };
+    let same = LeaseRequest { ids: vec!["acme0".into()], count: Some(1), ..request("job1") };
     assert_eq!(world.leases.lease(&same).await.unwrap().ids, ["acme0"]);
 }
 
@@ -179,49 +146,15 @@ async fn what_cannot_be_asked_for_is_refused() {
     let world = World::new();
     for (bad, why) in [
         (request("-"), "lease \"-\""),
+        (LeaseRequest { resource: "gpu".into(), ..request("a") }, "vendor's domain"),
+        (LeaseRequest { resource: "vendor.com/none".into(), ..request("a") }, "there are vendor.com/acme"),
+        (LeaseRequest { count: Some(0), ..request("a") }, "0 devices cannot be leased"),
+        (LeaseRequest { count: Some(usize::MAX), ..request("a") }, "cannot be leased at once"),
         (
-            LeaseRequest {
-                resource: "gpu".into(),
-                ..request("a")
-            },
-            "vendor's domain",
-        ),
-        (
-            LeaseRequest {
-                resource: "vendor.com/none".into(),
-                ..request("a")
-            },
-            "there are vendor.com/acme",
-        ),
-        (
-            LeaseRequest {
-                count: Some(0),
-                ..request("a")
-            },
-            "0 devices cannot be leased",
-        ),
-        (
-            LeaseRequest {
-                count: Some(usize::MAX),
-                ..request("a")
-            },
-            "cannot be leased at once",
-        ),
-        (
-            LeaseRequest {
-                count: Some(1),
-                ids: vec!["acme0".into(), "acme1".into()],
-                ..request("a")
-            },
+            LeaseRequest { count: Some(1), ids: vec!["acme0".into(), "acme1".into()], ..request("a") },
             "at least as many",
         ),
-        (
-            LeaseRequest {
-                count: Some(3),
-                ..request("a")
-            },
-            "3 asked for, 2 of 2 can be had",
-        ),
+        (LeaseRequest { count: Some(3), ..request("a") }, "3 asked for, 2 of 2 can be had"),
     ] {
         let error = world.leases.lease(&bad).await.unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -235,10 +168,7 @@ async fn a_pod_that_is_quicker_has_another_device_chosen() {
     let world = World::new();
     world.fake.raced.lock().unwrap().insert("acme0".into());
     assert_eq!(world.lease("job1").await.unwrap().ids.len(), 1);
-    let named = LeaseRequest {
-        ids: vec!["acme1".into()],
-        ..request("job2")
-    };
+    let named = LeaseRequest { ids: vec!["acme1".into()], ..request("job2") };
     world.leases.release("job1").await.unwrap();
     world.fake.raced.lock().unwrap().insert("acme1".into());
     let error = world.leases.lease(&named).await.unwrap_err().to_string();
@@ -250,10 +180,7 @@ async fn cdi06_a_lease_whose_file_cannot_be_written_is_given_back() {
     let world = World::new();
     fs::write(world.cdi(), "in the way").unwrap();
     let error = world.lease("job1").await.unwrap_err().to_string();
-    assert!(
-        error.contains("could not be written") && error.ends_with("it was given back"),
-        "{error}"
-    );
+    assert!(error.contains("could not be written") && error.ends_with("it was given back"), "{error}");
     assert!(world.leases.list().is_empty());
 }
 
@@ -282,17 +209,11 @@ async fn a_lease_that_stands_is_not_ended_by_a_file_that_cannot_be_written_or_re
 #[tokio::test]
 async fn an_id_that_is_named_twice_is_one() {
     let world = World::new();
-    let twice = LeaseRequest {
-        ids: vec!["acme1".into(), "acme1".into()],
-        ..request("job1")
-    };
+    let twice = LeaseRequest { ids: vec!["acme1".into(), "acme1".into()], ..request("job1") };
     let lease = world.leases.lease(&twice).await.unwrap();
     assert_eq!(lease.ids, ["acme1"]);
     assert_eq!(world.leases.lease(&twice).await.unwrap(), lease);
-    let more = LeaseRequest {
-        count: Some(2),
-        ..twice
-    };
+    let more = LeaseRequest { count: Some(2), ..twice };
     world.leases.release("job1").await.unwrap();
     assert_eq!(world.leases.lease(&more).await.unwrap().ids.len(), 2);
 }
@@ -302,10 +223,7 @@ async fn an_id_that_is_named_twice_is_one() {
 async fn what_takes_long_with_one_lease_keeps_no_other_file_away() {
     let world = World::new();
     world.lease("job1").await.unwrap();
-    let (before, _slow) = (
-        world.text("job1"),
-        world.keeper.turns.lock(&["lease job2".to_owned()]).await,
-    );
+    let (before, _slow) = (world.text("job1"), world.keeper.turns.lock(&["lease job2".to_owned()]).await);
     fs::remove_file(world.file("job1")).unwrap();
     world.until(|| world.text("job1") == before).await;
     let waits = tokio::time::timeout(Duration::from_millis(50), world.lease("job2")).await;
@@ -318,9 +236,8 @@ async fn cdi17_a_file_that_goes_or_changes_is_back_within_a_second_or_so() {
     let world = World::new();
     world.lease("job1").await.unwrap();
     let before = world.text("job1");
-    for spoil in [&|| fs::remove_dir_all(world.cdi()).unwrap() as _, &|| {
-        fs::write(world.file("job1"), "{}").unwrap()
-    }] as [&dyn Fn(); 2]
+    for spoil in [&|| fs::remove_dir_all(world.cdi()).unwrap() as _, &|| fs::write(world.file("job1"), "{}").unwrap()]
+        as [&dyn Fn(); 2]
     {
         spoil();
         let took = world.until(|| world.text("job1") == before).await;
@@ -333,9 +250,7 @@ async fn cdi12_hardware_that_moves_has_its_file_renewed() {
     let world = World::new();
     world.lease("job1").await.unwrap();
     // The kernel gives it another number, and the host finds it there.
-    let moved = super::NODE
-        .replace("240:0", "241:7")
-        .replace("MAJOR=240\nE: MINOR=0", "MAJOR=241\nE: MINOR=7");
+    let moved = super::NODE.replace("240:0", "241:7").replace("MAJOR=240\nE: MINOR=0", "MAJOR=241\nE: MINOR=7");
     world.recorded.become_as(&RecordedNode::parse("moved", &moved).unwrap());
     world.until(|| world.text("job1").contains("241")).await;
     // It has another node by now.
@@ -372,10 +287,7 @@ async fn cdi14_files_are_back_after_a_reboot_before_the_host_is_ready() {
     fs::remove_dir_all(world.cdi()).unwrap();
     world.restart();
     let early = tokio::time::timeout(Duration::from_millis(600), world.keeper.settled()).await;
-    assert!(
-        early.is_err() && !world.file("job1").exists(),
-        "its plugin is not there yet"
-    );
+    assert!(early.is_err() && !world.file("job1").exists(), "its plugin is not there yet");
     assert_eq!(world.keeper.problems(), [""; 0], "it may come");
     *world.fake.restored.lock().unwrap() = None;
     world.keeper.settled().await;
@@ -427,10 +339,7 @@ async fn cdi15_a_lease_that_is_over_has_no_file_also_where_the_host_was_not_ther
 #[tokio::test]
 async fn a_lease_lasts_as_long_as_it_was_last_said() {
     let world = World::new();
-    let request = LeaseRequest {
-        ttl: Some(60),
-        ..request("job1")
-    };
+    let request = LeaseRequest { ttl: Some(60), ..request("job1") };
     assert_eq!(world.leases.lease(&request).await.unwrap().left, Some(60));
     assert_eq!(world.leases.renew("job1", None).unwrap().left, None);
     world.leases.lease(&request).await.unwrap();
@@ -442,9 +351,7 @@ async fn a_lease_ends_with_its_container_where_the_policy_asks_for_it_and_nowher
     let world = World::new();
     world.lease("job1").await.unwrap();
     assert!(!world.text("job1").contains("hooks"), "{}", world.text("job1"));
-    world
-        .hooked
-        .send_replace(Arc::new(|of| of.as_str() == "vendor.com/acme"));
+    world.hooked.send_replace(Arc::new(|of| of.as_str() == "vendor.com/acme"));
     world.until(|| world.text("job1").contains("hooks")).await;
     let file: serde_json::Value = serde_json::from_str(&world.text("job1")).unwrap();
     assert_eq!(file["cdiVersion"], "0.3.0");

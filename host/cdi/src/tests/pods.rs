@@ -95,13 +95,8 @@ async fn cdi12_cdi17_what_pods_have_is_looked_after_as_leases_are() {
     world.until(|| world.pods() == before).await;
     *world.fake.restored.lock().unwrap() = Some(Ok(super::reply("acme1")));
     world.recorded.unplug("virtual/acme/acme0").unwrap();
-    world
-        .until(|| world.pods().values().all(|text| text.contains("/dev/acme1")))
-        .await;
-    assert_eq!(
-        world.pods().keys().collect::<Vec<_>>(),
-        before.keys().collect::<Vec<_>>()
-    );
+    world.until(|| world.pods().values().all(|text| text.contains("/dev/acme1"))).await;
+    assert_eq!(world.pods().keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
     *world.fake.restored.lock().unwrap() = Some(Err(gone(false)));
     world.recorded.unplug("virtual/acme/acme1").unwrap();
     world.until(|| !world.keeper.problems().is_empty()).await;
@@ -168,10 +163,7 @@ async fn what_is_offered_is_followed() {
     let inner = Arc::clone(&world.fake.offers().borrow()[0]);
     world.fake.offer(&[Arc::clone(&inner), Arc::clone(&inner)]);
     let two = Arc::clone(&offers.wait_for(|offers| offers.len() == 2).await.unwrap());
-    assert!(
-        Arc::ptr_eq(&first, &two[0]),
-        "it is the same as before to who serves it"
-    );
+    assert!(Arc::ptr_eq(&first, &two[0]), "it is the same as before to who serves it");
     world.fake.offer(&[]);
     offers.wait_for(|offers| offers.is_empty()).await.unwrap();
 }

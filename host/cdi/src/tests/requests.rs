@@ -62,14 +62,8 @@ fn number(answer: &Answer) -> u32 {
 #[tokio::test]
 async fn cdi33_devices_are_near_where_they_can_be_and_it_is_said_where_they_are() {
     let near = async |amount, numa: Option<&'static [u32]>| World::new(true).add("1", amount, numa).await.unwrap();
-    assert_eq!(
-        near(1, Some(&[1])).await,
-        json!({"devices": ["/dev/acme1"], "numa_locality": [1]})
-    );
-    assert_eq!(
-        near(1, Some(&[0])).await,
-        json!({"devices": ["/dev/acme0"], "numa_locality": [0]})
-    );
+    assert_eq!(near(1, Some(&[1])).await, json!({"devices": ["/dev/acme1"], "numa_locality": [1]}));
+    assert_eq!(near(1, Some(&[0])).await, json!({"devices": ["/dev/acme0"], "numa_locality": [0]}));
     let far = json!({"devices": ["/dev/acme0"], "numa_locality": [0]});
     assert_eq!(near(1, Some(&[7])).await, far, "where there is none near");
     let both = json!({"devices": ["/dev/acme0", "/dev/acme1"], "numa_locality": [0, 1]});

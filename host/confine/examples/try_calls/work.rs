@@ -41,10 +41,7 @@ pub(super) fn prepare(what: &str, rest: &[String]) -> Work {
         "connect" => prepare_connect(),
         "status" => Box::new(|| {
             for file in ["status", "limits", "oom_score_adj"] {
-                println!(
-                    "{}",
-                    fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default()
-                );
+                println!("{}", fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default());
             }
             let dumpable = rustix::process::dumpable_behavior().expect("the kernel says");
             println!("dumpable {}", dumpable == rustix::process::DumpableBehavior::Dumpable);
@@ -131,16 +128,8 @@ fn wait() {
 }
 
 fn spawn() {
-    let lanes = (0..4).map(|_| {
-        thread::Builder::new()
-            .name("more".to_owned())
-            .spawn(compute)
-            .expect("a thread")
-    });
-    lanes
-        .collect::<Vec<_>>()
-        .into_iter()
-        .for_each(|lane| lane.join().expect("it ends"));
+    let lanes = (0..4).map(|_| thread::Builder::new().name("more".to_owned()).spawn(compute).expect("a thread"));
+    lanes.collect::<Vec<_>>().into_iter().for_each(|lane| lane.join().expect("it ends"));
     println!("done");
 }
 

@@ -12,12 +12,7 @@ const CONFINES: &str = "its children confine themselves";
 const THREADS: &str = "threads start";
 const KNOWS: &str = "asks what it is and where it runs";
 
-const FAMILIES: &[u32] = &[
-    bits(libc::AF_UNIX),
-    bits(libc::AF_INET),
-    bits(libc::AF_INET6),
-    bits(libc::AF_NETLINK),
-];
+const FAMILIES: &[u32] = &[bits(libc::AF_UNIX), bits(libc::AF_INET), bits(libc::AF_INET6), bits(libc::AF_NETLINK)];
 const DESCRIPTOR: &[u32] = &[
     bits(libc::F_DUPFD),
     bits(libc::F_DUPFD_CLOEXEC),

@@ -38,10 +38,7 @@ pub(crate) fn run(until: &str, what: &[&str]) -> End {
 pub(crate) fn run_for(parent: &str, until: &str, what: &[&str]) -> End {
     let mut command = Command::new(example());
     command.env_clear().arg(parent).arg(until).args(what);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("cargo has built the example");
     let began = Instant::now();
     let mut waits = false;
@@ -58,13 +55,7 @@ pub(crate) fn run_for(parent: &str, until: &str, what: &[&str]) -> End {
     let (mut said, mut complained) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
-    End {
-        signal: status.signal().filter(|_| !waits),
-        code: status.code(),
-        waits,
-        said,
-        complained,
-    }
+    End { signal: status.signal().filter(|_| !waits), code: status.code(), waits, said, complained }
 }
 
 /// `target/.../deps/this-test` stands beside `target/.../examples`. Who names a test by `--test` names `--examples` too, or runs an old one.

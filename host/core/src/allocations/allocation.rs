@@ -128,10 +128,7 @@ impl Ask {
     /// The same, acquired now.
     pub(crate) fn acquired_now(self) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            since: now.ok().map(|now| now.as_secs()),
-            ..self
-        }
+        Self { since: now.ok().map(|now| now.as_secs()), ..self }
     }
 
     /// Whether its consumer has it: it is not over.
@@ -153,10 +150,7 @@ impl Take {
 
     /// All of a unit.
     pub(crate) fn whole(unit: &str) -> Self {
-        Self {
-            unit: unit.to_owned(),
-            slot: Slot::Whole,
-        }
+        Self { unit: unit.to_owned(), slot: Slot::Whole }
     }
 }
 

@@ -29,12 +29,7 @@ pub enum NotForgotten {
 /// # Errors
 /// Where there is no such allocation, or it cannot be recorded.
 pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
-    let Read {
-        store,
-        mut book,
-        unknown,
-        ..
-    } = Store::open(dir, false)?;
+    let Read { store, mut book, unknown, .. } = Store::open(dir, false)?;
     if let Some(why) = unknown {
         return Err(NotForgotten::Incomplete(why.to_string()));
     }
@@ -53,12 +48,7 @@ pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
 /// # Errors
 /// Where it cannot be recorded.
 pub fn accept(dir: &Path) -> io::Result<Option<String>> {
-    let Read {
-        store,
-        mut book,
-        unknown,
-        ..
-    } = Store::open(dir, false)?;
+    let Read { store, mut book, unknown, .. } = Store::open(dir, false)?;
     let Some(why) = unknown else { return Ok(None) };
     write(store, &mut book, &why)?;
     Ok(Some(why.to_string()))

@@ -78,8 +78,7 @@ impl Allocations {
 
     /// Whether a consumer other than pods has a unit, and is not done with it.
     pub(crate) fn is_with_others(&self, resource: &ResourceName, id: &UnitId) -> bool {
-        self.lock()
-            .is_with(resource, id, |of| of.consumer != Consumer::Pods && of.ask.is_live())
+        self.lock().is_with(resource, id, |of| of.consumer != Consumer::Pods && of.ask.is_live())
     }
 
     /// The consumer that left a unit which no other has, and that is not clean.
@@ -127,9 +126,7 @@ impl Allocations {
         let mut known = self.lock();
         let now = known.now();
         let expires = known.held(who);
-        let expires: BTreeMap<_, _> = expires
-            .map(|(id, _)| (id, ttl.map(|ttl| Expiry::after(ttl, &now))))
-            .collect();
+        let expires: BTreeMap<_, _> = expires.map(|(id, _)| (id, ttl.map(|ttl| Expiry::after(ttl, &now)))).collect();
         let any = !expires.is_empty();
         if any {
             let units = BTreeMap::new();
@@ -259,10 +256,8 @@ impl Known {
             let kept = |key: &Key| of.ask.mode == Mode::Hold && !has_another(key);
             let left: Vec<Key> = of.ask.keys().filter(kept).collect();
             let over: BTreeSet<String> = of.ask.take.iter().map(|take| take.unit.clone()).collect();
-            let theirs: BTreeSet<String> = over
-                .into_iter()
-                .filter(|unit| !left.iter().any(|(_, id)| id == unit))
-                .collect();
+            let theirs: BTreeSet<String> =
+                over.into_iter().filter(|unit| !left.iter().any(|(_, id)| id == unit)).collect();
             if !theirs.is_empty() {
                 let (allocation, units) = (*id, Some(theirs));
                 self.book.note(&Change::Release(Release { allocation, units }));

@@ -38,10 +38,7 @@ struct Unit {
 impl Contents {
     /// What is allocated where nothing is known of it.
     pub(super) fn unknown() -> Self {
-        Self {
-            unverified: Unverified::of_all(),
-            ..Self::default()
-        }
+        Self { unverified: Unverified::of_all(), ..Self::default() }
     }
 
     /// The next entries' sum.
@@ -61,11 +58,7 @@ impl Contents {
     pub(super) fn apply(&mut self, change: &Change) {
         match change {
             Change::Acquire(acquire) => self.acquire(acquire),
-            Change::Commit(Commit {
-                allocations,
-                state,
-                replies,
-            }) => {
+            Change::Commit(Commit { allocations, state, replies }) => {
                 for id in allocations {
                     if let Some(allocation) = self.allocations.get_mut(id).map(Arc::make_mut) {
                         let ask = &mut allocation.ask;
@@ -92,14 +85,7 @@ impl Contents {
         }
     }
 
-    fn acquire(
-        &mut self,
-        Acquire {
-            consumer,
-            allocations,
-            units,
-        }: &Acquire,
-    ) {
+    fn acquire(&mut self, Acquire { consumer, allocations, units }: &Acquire) {
         self.amend(units);
         for (id, ask) in allocations {
             self.next = self.next.max(id.0.saturating_add(1));
@@ -116,9 +102,7 @@ impl Contents {
             let (consumer, ask) = (consumer.clone(), ask.clone());
             self.allocations.insert(*id, Arc::new(Allocation { consumer, ask }));
         }
-        let amended = units
-            .iter()
-            .flat_map(|(resource, ids)| ids.keys().map(move |id| (resource, id)));
+        let amended = units.iter().flat_map(|(resource, ids)| ids.keys().map(move |id| (resource, id)));
         for (resource, id) in amended {
             self.drop_if_free(&(resource.clone(), id.clone()));
         }
@@ -128,10 +112,7 @@ impl Contents {
         for (resource, ids) in units {
             for (id, record) in ids {
                 let record = Arc::new(record.clone());
-                let unit = self
-                    .units
-                    .entry((resource.clone(), id.clone()))
-                    .or_insert_with(Unit::bare);
+                let unit = self.units.entry((resource.clone(), id.clone())).or_insert_with(Unit::bare);
                 unit.record = record;
             }
         }
@@ -196,11 +177,7 @@ impl Contents {
     /// What a newer host's allocations have stays held, as its entries say it.
     fn take_in_foreign(&mut self, kind: Kind, bytes: &[u8]) -> Option<()> {
         let (consumer, allocations, units) = self.foreign.keep_acquire(kind, bytes)?;
-        self.acquire(&Acquire {
-            consumer,
-            allocations,
-            units,
-        });
+        self.acquire(&Acquire { consumer, allocations, units });
         Some(())
     }
 
@@ -339,9 +316,6 @@ impl Contents {
 impl Unit {
     /// One of which nothing is known but that it is given.
     fn bare() -> Self {
-        Self {
-            record: Arc::new(AllocatedUnit::recorded([], &[], false)),
-            by: BTreeSet::new(),
-        }
+        Self { record: Arc::new(AllocatedUnit::recorded([], &[], false)), by: BTreeSet::new() }
     }
 }

@@ -43,11 +43,7 @@ impl Foreign {
             allocations.insert(AllocationId(id.parse().ok()?), ask);
         }
         // Of a unit that cannot be read nothing is known but that it is given.
-        let units = what
-            .get("units")
-            .cloned()
-            .map(serde_json::from_value)
-            .and_then(Result::ok);
+        let units = what.get("units").cloned().map(serde_json::from_value).and_then(Result::ok);
         self.allocations.extend(allocations.keys());
         self.keep(kind, bytes);
         Some((consumer, allocations, units.unwrap_or_default()))

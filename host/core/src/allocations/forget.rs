@@ -35,13 +35,7 @@ impl Allocations {
     pub(crate) fn unclaimed(&self) -> Vec<Key> {
         let known = self.lock();
         let records = known.book.contents().records();
-        let is_pods = |key: &Key| {
-            known
-                .book
-                .contents()
-                .who_has(key)
-                .all(|(_, of)| of.consumer == Consumer::Pods)
-        };
+        let is_pods = |key: &Key| known.book.contents().who_has(key).all(|(_, of)| of.consumer == Consumer::Pods);
         let unclaimed = records.filter(|(key, unit)| !unit.unreleased && !known.claimed.contains(*key) && is_pods(key));
         let mut unclaimed: BTreeSet<Key> = unclaimed.map(|(key, _)| key.clone()).collect();
         let told = self.files().map(Files::of_before).unwrap_or_default();
@@ -65,11 +59,7 @@ impl Allocations {
     /// Forgets ids that no plugin has claimed since.
     pub(crate) fn forget_unclaimed(&self, keys: &[Key]) {
         let mut known = self.lock();
-        let keys: HashSet<Key> = keys
-            .iter()
-            .filter(|key| !known.claimed.contains(*key))
-            .cloned()
-            .collect();
+        let keys: HashSet<Key> = keys.iter().filter(|key| !known.claimed.contains(*key)).cloned().collect();
         if let Some(files) = self.files() {
             files.forget(keys.iter().map(|(resource, id)| (resource.as_str(), id.as_str())));
         }

@@ -59,12 +59,7 @@ pub(crate) struct Book {
 impl Book {
     /// With these contents, the sum of entries up to `last`, of which those up to `durable` are on the disk for sure.
     pub(crate) fn new(contents: Contents, last: u64, durable: u64) -> Self {
-        Self {
-            contents,
-            queue: Some(Vec::new()),
-            last,
-            durable,
-        }
+        Self { contents, queue: Some(Vec::new()), last, durable }
     }
 
     /// One that says nothing yet of what is allocated.
@@ -74,10 +69,7 @@ impl Book {
 
     /// One that is never written.
     pub(crate) fn forgetful() -> Self {
-        Self {
-            queue: None,
-            ..Self::default()
-        }
+        Self { queue: None, ..Self::default() }
     }
 
     /// What is allocated.
@@ -96,12 +88,7 @@ impl Book {
         self.last += 1;
         let Some(queue) = &mut self.queue else { return };
         let (kind, bytes) = change.to_entry();
-        let entry = Entry {
-            seq: self.last,
-            durable_through: self.durable,
-            kind,
-            bytes: &bytes,
-        };
+        let entry = Entry { seq: self.last, durable_through: self.durable, kind, bytes: &bytes };
         entry.write_to(queue);
     }
 
@@ -133,12 +120,7 @@ impl Book {
 /// Appends an entry with its checksum.
 pub(super) fn write_entry(kind: u16, seq: u64, durable_through: u64, bytes: &[u8], out: &mut Vec<u8>) {
     let kind = Kind(kind);
-    let entry = Entry {
-        seq,
-        durable_through,
-        kind,
-        bytes,
-    };
+    let entry = Entry { seq, durable_through, kind, bytes };
     entry.write_to(out);
 }
 
@@ -146,12 +128,7 @@ pub(super) fn write_entry(kind: u16, seq: u64, durable_through: u64, bytes: &[u8
 #[cfg(test)]
 pub(crate) fn snapshot_of_format(format: u32) -> Vec<u8> {
     let (mut bytes, header) = (Vec::new(), format!("{{\"format\": {format}, \"more\": []}}"));
-    let entry = Entry {
-        seq: 0,
-        durable_through: 0,
-        kind: Kind::HEADER,
-        bytes: header.as_bytes(),
-    };
+    let entry = Entry { seq: 0, durable_through: 0, kind: Kind::HEADER, bytes: header.as_bytes() };
     entry.write_to(&mut bytes);
     bytes
 }

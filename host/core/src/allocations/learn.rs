@@ -62,13 +62,8 @@ pub(crate) async fn learn(
 
 /// The unit of an id as it is offered, and whether that is one of several replicas.
 fn unit_of((resource, id): &Offered) -> (Key, bool) {
-    let base = id
-        .rsplit_once(REPLICA)
-        .filter(|(_, number)| number.parse::<u32>().is_ok());
-    let key = (
-        resource.to_string(),
-        base.map_or(id.as_str(), |(base, _)| base).to_owned(),
-    );
+    let base = id.rsplit_once(REPLICA).filter(|(_, number)| number.parse::<u32>().is_ok());
+    let key = (resource.to_string(), base.map_or(id.as_str(), |(base, _)| base).to_owned());
     (key, base.is_some())
 }
 
@@ -87,11 +82,7 @@ impl Allocations {
                 continue;
             }
             let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
-            let pieces: Vec<_> = nodes
-                .iter()
-                .filter_map(|(_, owner)| owner.as_ref())
-                .flat_map(reached)
-                .collect();
+            let pieces: Vec<_> = nodes.iter().filter_map(|(_, owner)| owner.as_ref()).flat_map(reached).collect();
             let recorded = AllocatedUnit::recorded(nodes, &pieces, replica).of_others(others);
             known.remember(key, recorded);
         }

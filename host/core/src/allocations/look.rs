@@ -48,19 +48,13 @@ impl Recorded {
         };
         let journal = dir.inner(NAME, false)?;
         let read = journal.map_or(Ok(nothing), |journal| journal::look(&journal))?;
-        let older = Older::of(dir)
-            .peek()
-            .unwrap_or_else(|error| Kept::Odd(error.to_string()));
+        let older = Older::of(dir).peek().unwrap_or_else(|error| Kept::Odd(error.to_string()));
         Ok(Self::of(read, older))
     }
 
     fn of((contents, known): (Contents, Known), older: Kept) -> Self {
         let is_absent = known == Known::Nothing && matches!(older, Kept::Nothing);
-        let contents = if known == Known::Nothing {
-            Contents::default()
-        } else {
-            contents
-        };
+        let contents = if known == Known::Nothing { Contents::default() } else { contents };
         let mut book = Book::new(contents, 0, 0);
         let mut incomplete = match known {
             Known::Newer(format) => Some(format!("{NAME} has format {format}, of a newer devgate")),
@@ -76,11 +70,7 @@ impl Recorded {
             }
             Kept::Odd(why) => incomplete = incomplete.or(Some(format!("{}: {why}", older::NAME))),
         }
-        Self {
-            incomplete,
-            is_absent,
-            contents: book.contents().clone(),
-        }
+        Self { incomplete, is_absent, contents: book.contents().clone() }
     }
 
     /// The allocations, oldest first; but for what others than devgate's plugins gave.
@@ -90,9 +80,7 @@ impl Recorded {
             allocation.ask.keys().all(is_ours)
         };
         let allocations = self.contents.allocations().map(|(id, allocation)| (id, &**allocation));
-        allocations
-            .filter(move |(_, allocation)| ours(allocation))
-            .map(|(id, allocation)| Listed::of(id, allocation))
+        allocations.filter(move |(_, allocation)| ours(allocation)).map(|(id, allocation)| Listed::of(id, allocation))
     }
 
     /// The resources of which something was handed out, but for what others than devgate's plugins gave.

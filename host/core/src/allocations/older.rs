@@ -77,11 +77,7 @@ impl HandedOutThen {
             let mut units = Units::new();
             with(&key, record, &mut units);
             let allocations = BTreeMap::from([(book.new_id(), ask)]);
-            book.note(&Change::Acquire(Acquire {
-                consumer: Consumer::Pods,
-                allocations,
-                units,
-            }));
+            book.note(&Change::Acquire(Acquire { consumer: Consumer::Pods, allocations, units }));
         }
     }
 
@@ -99,12 +95,7 @@ impl HandedOutThen {
 impl Older {
     /// The one in the state directory.
     pub(super) const fn of(dir: Dir) -> Self {
-        Self(StateFile {
-            dir,
-            name: NAME,
-            version: VERSION,
-            most: MOST_BYTES,
-        })
+        Self(StateFile { dir, name: NAME, version: VERSION, most: MOST_BYTES })
     }
 
     /// Removes it, as what is in it is in the journal.
@@ -134,10 +125,9 @@ impl Older {
         Ok(match self.0.read::<Content>()? {
             Found::Nothing => Kept::Nothing,
             Found::Content(content) => Kept::HandedOut(content.flat()),
-            Found::Newer(IN_JOURNAL) => Kept::HandedOut(HandedOutThen {
-                is_in_journal: true,
-                ..HandedOutThen::default()
-            }),
+            Found::Newer(IN_JOURNAL) => {
+                Kept::HandedOut(HandedOutThen { is_in_journal: true, ..HandedOutThen::default() })
+            }
             Found::Newer(version) => Kept::Newer(version),
             Found::Odd(problem) => Kept::Odd(problem),
         })
@@ -164,12 +154,7 @@ impl Content {
             resources.entry(resource).or_default().insert(id, unit.of_others(false));
         }
         let version = if kept.is_in_journal { IN_JOURNAL } else { VERSION };
-        Self {
-            version,
-            handed_out,
-            others,
-            doubts: kept.doubts,
-        }
+        Self { version, handed_out, others, doubts: kept.doubts }
     }
 
     fn flat(self) -> HandedOutThen {

@@ -83,9 +83,7 @@ impl NodeThen {
     fn of(granted: &GrantedNode, shared: bool, policy: &PluginPolicy) -> Self {
         let shared = shared || granted.grant.shared;
         let partitions = policy.partitions.as_ref().filter(|_| !shared);
-        let role = partitions
-            .map(|partitions| Role::of(granted, partitions))
-            .unwrap_or_default();
+        let role = partitions.map(|partitions| Role::of(granted, partitions)).unwrap_or_default();
         Self {
             path: granted.node.path.clone(),
             number: granted.node.number.to_string(),
@@ -161,10 +159,7 @@ impl AllocatedUnit {
         let pieces: BTreeSet<_> = pieces.iter().map(|place| place.location().to_owned()).collect();
         let own: BTreeSet<_> = self.own_places().collect();
         let plain = pieces.iter().map(String::as_str).eq(own);
-        Self {
-            pieces: (!plain).then_some(pieces),
-            ..self
-        }
+        Self { pieces: (!plain).then_some(pieces), ..self }
     }
 
     /// Whether what the kubelet's records tell may be this unit: its own nodes are among those that they name.
@@ -263,10 +258,8 @@ impl AllocatedUnit {
 
     /// Paths and numbers of its nodes, and whether others may have them as well. A number that is not known is left out.
     pub(super) fn names(&self) -> impl Iterator<Item = (bool, &str)> {
-        let names = self
-            .nodes
-            .iter()
-            .flat_map(|node| [&node.path, &node.number].map(|name| (node.shared, name.as_str())));
+        let names =
+            self.nodes.iter().flat_map(|node| [&node.path, &node.number].map(|name| (node.shared, name.as_str())));
         names.filter(|(_, name)| !name.is_empty())
     }
 
@@ -329,9 +322,7 @@ impl AllocatedUnit {
                 if then.shared {
                     continue;
                 }
-                return Some(format!(
-                    "node {path}, which was handed out with it, is not its own any more"
-                ));
+                return Some(format!("node {path}, which was handed out with it, is not its own any more"));
             };
             let moved = match (&then.device, &node.device) {
                 (Some(then), Some(now)) => then != now,
@@ -363,9 +354,6 @@ mod tests {
         let told = |now| at("/devices/usb1/1-1/tty").difference(&at(now)).unwrap();
         let sentence = "it was handed out as device /devices/usb1/1-1/tty and is /devices/usb1/1-2/tty now";
         assert_eq!(told("/devices/usb1/1-2/tty"), sentence);
-        assert_eq!(
-            told("/devices/usb1/1-2/tty2"),
-            "it was handed out as device tty and is tty2 now"
-        );
+        assert_eq!(told("/devices/usb1/1-2/tty2"), "it was handed out as device tty and is tty2 now");
     }
 }

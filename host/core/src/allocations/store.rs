@@ -55,11 +55,7 @@ impl Store {
         let Some(journal) = dir.inner(NAME, true)? else {
             return Err(io::Error::other(format!("{NAME} cannot be made")));
         };
-        let Opened {
-            mut book,
-            writer,
-            known,
-        } = journal::open(Arc::new(journal))?;
+        let Opened { mut book, writer, known } = journal::open(Arc::new(journal))?;
         let why = match (&known, &kept) {
             (Known::Newer(format), _) => return Ok(Read::of_newer(dir, &format!("{NAME} has format {format}"))),
             (_, Err(why)) => Some(why.clone()),
@@ -85,9 +81,7 @@ impl Store {
         }
         Ok(Read {
             dir,
-            store: Some(Self {
-                writer: Arc::new(tokio::sync::Mutex::new(writing)),
-            }),
+            store: Some(Self { writer: Arc::new(tokio::sync::Mutex::new(writing)) }),
             book,
             unknown: why.map(|why| learn::untold(&why)),
         })
@@ -101,12 +95,7 @@ impl Read {
             "{what}, which this devgate does not read: a newer one wrote it; run that one, or, where no pod on the node has a device, \
              remove it"
         );
-        Self {
-            dir,
-            store: None,
-            book: Book::forgetful(),
-            unknown: Some(why.into()),
-        }
+        Self { dir, store: None, book: Book::forgetful(), unknown: Some(why.into()) }
     }
 }
 

@@ -24,10 +24,7 @@ pub(super) type Ids = BTreeMap<String, BTreeSet<String>>;
 impl Unverified {
     /// Where it is not known what was handed out.
     pub(super) fn of_all() -> Self {
-        Self {
-            all_but: Some(Ids::new()),
-            absent: Ids::new(),
-        }
+        Self { all_but: Some(Ids::new()), absent: Ids::new() }
     }
 
     /// Units were released, while they were there or not.

@@ -26,10 +26,7 @@ impl Capabilities for CallHost {
     fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
         let found = self.grants.devices(subsystem);
         let found = found.map_err(|e| failure(&format!("subsystem \"{}\"", escape(subsystem, 80)), &e))?;
-        Ok(found
-            .into_iter()
-            .map(|(device, of)| self.hold_known(device, of))
-            .collect())
+        Ok(found.into_iter().map(|(device, of)| self.hold_known(device, of)).collect())
     }
 
     fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
@@ -91,28 +88,20 @@ impl Capabilities for CallHost {
     }
 
     fn link(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
-        self.ask_within(device, "link", path, |grants, device, path| {
-            grants.node.link(device, path)
-        })
+        self.ask_within(device, "link", path, |grants, device, path| grants.node.link(device, path))
     }
 
     fn related(&mut self, device: DeviceHandle, link: &str) -> Answered<DeviceHandle> {
         let found = self.ask_within(device, "link", link, |grants, device, link| {
             let related = grants.node.related(device, link)?;
-            grants
-                .usage(&related)
-                .map(|_| related)
-                .ok_or(ReadError::Denied("the policy does not grant that device"))
+            grants.usage(&related).map(|_| related).ok_or(ReadError::Denied("the policy does not grant that device"))
         })?;
         Ok(self.hold_device(found))
     }
 
     fn parent(&mut self, device: DeviceHandle) -> Answered<Option<DeviceHandle>> {
         let found = self.ask_device(device, "parent", |grants, device| {
-            Ok(grants
-                .node
-                .parent(device)
-                .filter(|parent| grants.usage(parent).is_some()))
+            Ok(grants.node.parent(device).filter(|parent| grants.usage(parent).is_some()))
         })?;
         Ok(found.map(|parent| self.hold_device(parent)))
     }
@@ -173,11 +162,7 @@ impl Capabilities for CallHost {
                 Some((name, subsystem.map(|s| s.name).unwrap_or_default()))
             }
         };
-        Ok(NodeInfo {
-            path: held.node.path,
-            number: held.node.number,
-            owner,
-        })
+        Ok(NodeInfo { path: held.node.path, number: held.node.number, owner })
     }
 
     fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {

@@ -58,12 +58,8 @@ impl CallHost {
 
     pub(super) fn write_attribute(&mut self, handle: DeviceHandle, path: &str, value: &str) -> Answered<()> {
         let device = &self.device(handle)?;
-        let what = format!(
-            "writing \"{}\" to {} of {}",
-            escape(value, 80),
-            escape(path, 80),
-            escape(device.name(), 80)
-        );
+        let what =
+            format!("writing \"{}\" to {} of {}", escape(value, 80), escape(path, 80), escape(device.name(), 80));
         let asked = Asked { device, path, value };
         let written = self.check_write(asked).and_then(|()| self.write(asked));
         let Err(refused) = written else { return Ok(()) };
@@ -136,10 +132,7 @@ impl CallHost {
         if now.is_empty() {
             return denied(&format!("the policy's control does not name it for {}", self.purpose));
         }
-        if !now
-            .iter()
-            .any(|entry| entry.values.iter().any(|value| value == asked.value))
-        {
+        if !now.iter().any(|entry| entry.values.iter().any(|value| value == asked.value)) {
             return denied("the policy's control does not name that value");
         }
         if !self.lent.backing.contains(asked.device) {

@@ -16,10 +16,7 @@ impl CallHost {
 
     pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
         if !self.purpose.may_store() {
-            let message = format!(
-                "state: stored in enumerate, health and release only, not in {}",
-                self.purpose
-            );
+            let message = format!("state: stored in enumerate, health and release only, not in {}", self.purpose);
             return Err(Failure::new(FailureKind::Unsupported, message).into());
         }
         let stored = self.services.component_state.store(&self.given_up, bytes);

@@ -56,11 +56,7 @@ impl CallPurpose {
 impl fmt::Display for CallPurpose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().as_str())?;
-        f.write_str(if *self == Self::Start {
-            " before a container's start"
-        } else {
-            ""
-        })
+        f.write_str(if *self == Self::Start { " before a container's start" } else { "" })
     }
 }
 

@@ -86,9 +86,7 @@ impl StateDir {
             is_dir && files.any(|name| is_of_journal(&name.to_string_lossy()))
         };
         let is_named = dir.file_name().is_some_and(|name| name == NAME);
-        let other = list
-            .iter()
-            .find(|name| matches!(is_ours(&[&name.to_string_lossy()]), Ours::Nothing));
+        let other = list.iter().find(|name| matches!(is_ours(&[&name.to_string_lossy()]), Ours::Nothing));
         match other {
             Some(other) if !is_named && !has_journal() && !RECORDS.iter().any(|record| is_file(&dir.join(record))) => {
                 Err(NotState::Other(devgate_types::escape(&other.to_string_lossy(), 80)))
@@ -171,11 +169,7 @@ fn is_ours(place: &[&str]) -> Ours {
 }
 
 fn kind(place: &[&str]) -> &'static str {
-    if matches!(place.first(), Some(&(COMPONENTS | COMPILED))) {
-        "cache"
-    } else {
-        "state"
-    }
+    if matches!(place.first(), Some(&(COMPONENTS | COMPILED))) { "cache" } else { "state" }
 }
 
 /// The names in a directory, sorted.
@@ -201,9 +195,7 @@ fn is_of_journal(name: &str) -> bool {
 /// Whether the cache gives a file of a component this name.
 fn is_cache_file(name: &str) -> bool {
     let name = name.strip_suffix(NEW).unwrap_or(name);
-    let number = name
-        .strip_prefix("manifest.")
-        .and_then(|rest| rest.strip_suffix(".json"));
+    let number = name.strip_prefix("manifest.").and_then(|rest| rest.strip_suffix(".json"));
     name == "layer" || name == "signatures.json" || number.is_some_and(|n| n.parse::<u32>().is_ok())
 }
 

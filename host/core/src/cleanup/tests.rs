@@ -15,10 +15,8 @@ fn told(cleaner: Cleaner, dir: &Path) -> String {
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -41,10 +39,7 @@ fn the_feature_file_goes_where_devgate_wrote_it() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join(labels::FILE);
     fs::write(&file, format!("{}a.com/x=1\n", labels::HEADER)).unwrap();
-    lay_out(
-        dir.path(),
-        &[labels::TEMPORARY, ".devgate-1.new", labels::LOCK, "others.features"],
-    );
+    lay_out(dir.path(), &[labels::TEMPORARY, ".devgate-1.new", labels::LOCK, "others.features"]);
     let mut dry = Cleaner::new(true);
     dry.labels(dir.path());
     insta::assert_snapshot!(told(dry, dir.path()), @r"
@@ -131,11 +126,7 @@ fn the_state_directory_goes_as_a_whole() {
     let sweep = |dry| {
         let mut cleaner = Cleaner::new(dry);
         cleaner.state(&StateDir::look(&state).unwrap().unwrap());
-        cleaner
-            .found()
-            .into_iter()
-            .map(|found| found.outcome)
-            .collect::<Vec<_>>()
+        cleaner.found().into_iter().map(|found| found.outcome).collect::<Vec<_>>()
     };
     assert_eq!(sweep(true), [Outcome::WouldRemove; 27]);
     assert!(state.join(&cached).exists());
@@ -143,11 +134,7 @@ fn the_state_directory_goes_as_a_whole() {
     cleaner.state(&StateDir::look(&state).unwrap().unwrap());
     let told = told(cleaner, &state);
     let last: Vec<_> = told.lines().rev().take(2).collect();
-    assert_eq!(
-        last,
-        ["WouldRemove state ", "WouldRemove state host.lock"],
-        "it keeps hosts out until then"
-    );
+    assert_eq!(last, ["WouldRemove state ", "WouldRemove state host.lock"], "it keeps hosts out until then");
     assert_eq!(sweep(false), [Outcome::Removed; 27]);
     assert!(!state.exists());
     assert!(StateDir::look(&state).unwrap().is_none(), "nothing is there any more");
@@ -157,19 +144,10 @@ fn the_state_directory_goes_as_a_whole() {
 fn what_others_put_there_stays_and_so_do_its_directories() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("devgate");
+    lay_out(&state, &["handed-out.json", "handed-out.json.bak", "components.d/mine.wasm"]);
     lay_out(
         &state,
-        &["handed-out.json", "handed-out.json.bak", "components.d/mine.wasm"],
-    );
-    lay_out(
-        &state,
-        &[
-            "state/a",
-            "state/Not A Plugin",
-            "components/mine.wasm",
-            "compiled/mine.code",
-            "allocations/journal.x",
-        ],
+        &["state/a", "state/Not A Plugin", "components/mine.wasm", "compiled/mine.code", "allocations/journal.x"],
     );
     let odd = format!("components/{}/mine", digest('c'));
     lay_out(&state, &[&odd]);
@@ -227,12 +205,7 @@ fn a_directory_that_is_not_devgates_is_refused() {
     insta::assert_snapshot!(why("link"), @"it is a link; name the directory that it leads to");
     lay_out(
         dir.path(),
-        &[
-            "journal/main.js",
-            "journal/allocations/snapshot.3",
-            "none/main.js",
-            "none/allocations/else",
-        ],
+        &["journal/main.js", "journal/allocations/snapshot.3", "none/main.js", "none/allocations/else"],
     );
     assert!(why("none").to_string().contains("does not look like devgate's"));
     for good in ["devgate", "ours", "empty", "journal"] {
@@ -251,14 +224,7 @@ const RECORD: &str = r#"{"version": 1, "written": {
 fn device_info_files_go_that_say_what_was_written() {
     let dir = tempfile::tempdir().unwrap();
     let (told_in, state) = (dir.path().join("dp"), dir.path().join("state"));
-    lay_out(
-        dir.path(),
-        &[
-            "state/device-info.json",
-            "precious-device.json",
-            "dp/b.com-y-1-device.json",
-        ],
-    );
+    lay_out(dir.path(), &["state/device-info.json", "precious-device.json", "dp/b.com-y-1-device.json"]);
     fs::write(state.join("device-info.json"), RECORD).unwrap();
     fs::write(told_in.join("a.com-x-1-device.json"), "one").unwrap();
     fs::write(told_in.join("a.com-x-2-device.json"), "another's").unwrap();
@@ -284,10 +250,7 @@ fn a_record_of_device_info_files_that_cannot_be_understood_is_told() {
         let mut cleaner = Cleaner::new(false);
         cleaner.device_info(dir.path(), dir.path());
         let told = told(cleaner, dir.path());
-        assert!(
-            told.starts_with("Failed device-info : device-info.json cannot be understood: "),
-            "{told}"
-        );
+        assert!(told.starts_with("Failed device-info : device-info.json cannot be understood: "), "{told}");
         assert!(dir.path().join("device-info.json").exists());
     }
 }
@@ -311,10 +274,7 @@ fn what_was_handed_out_is_known_by_its_resources_and_any_where_it_is_not_known()
     let newer = r#"{"version": 9, "handed_out": {"a.b/c": {"x": 7}}, "more": 1}"#;
     assert_eq!(given(&[(NAME, newer)]), None);
     assert_eq!(given(&[]), Some(BTreeSet::new()));
-    assert_eq!(
-        given(&[(NAME, r#"{"version": 1, "handed_out": {}}"#)]),
-        Some(BTreeSet::new())
-    );
+    assert_eq!(given(&[(NAME, r#"{"version": 1, "handed_out": {}}"#)]), Some(BTreeSet::new()));
     for odd in ["", "{", "{}", r#"{"handed_out": 7}"#] {
         assert_eq!(given(&[(NAME, odd)]), None, "{odd}");
     }

@@ -79,12 +79,7 @@ struct Content {
 }
 
 fn record(dir: &Dir) -> StateFile {
-    StateFile {
-        dir: dir.clone(),
-        name: NAME,
-        version: FORMAT,
-        most: MOST_BYTES,
-    }
+    StateFile { dir: dir.clone(), name: NAME, version: FORMAT, most: MOST_BYTES }
 }
 
 /// The files of one host. Cheap to clone.
@@ -104,19 +99,11 @@ impl Files {
     pub(crate) fn open(dir: &Path, state: Option<&Dir>) -> Self {
         let record = state.map(record);
         let read = |file: &StateFile| file.read_or_put_aside::<Content>("files that it named are not removed");
-        let mut written = record
-            .as_ref()
-            .and_then(read)
-            .map_or_else(Written::new, |content| content.written);
+        let mut written = record.as_ref().and_then(read).map_or_else(Written::new, |content| content.written);
         for tells in written.values_mut() {
             (tells.before, tells.unseen) = (true, true);
         }
-        Self(Arc::new(Inner {
-            dir: dir.to_owned(),
-            record,
-            written: Mutex::new(written),
-            turn: Mutex::new(()),
-        }))
+        Self(Arc::new(Inner { dir: dir.to_owned(), record, written: Mutex::new(written), turn: Mutex::new(()) }))
     }
 
     /// Writes what is to be told, unless the caller has given up: what has not begun by `stop` is not written. Blocks.
@@ -199,19 +186,14 @@ impl Files {
 
     fn note(&self, written: Written) -> io::Result<()> {
         let Some(record) = &self.0.record else { return Ok(()) };
-        record.write(&Content {
-            version: FORMAT,
-            written,
-        })
+        record.write(&Content { version: FORMAT, written })
     }
 
     /// Resource and id of files that were written before this host started, and not again since.
     pub(crate) fn of_before(&self) -> Vec<(String, String)> {
         let known = self.0.written.lock();
         let before = known.values().filter(|tells| tells.before && !tells.over);
-        before
-            .map(|tells| (tells.resource.clone(), tells.unit.clone()))
-            .collect()
+        before.map(|tells| (tells.resource.clone(), tells.unit.clone())).collect()
     }
 
     /// No consumer has these any more: their files go.
@@ -223,9 +205,7 @@ impl Files {
     /// Forgets every file but those of these units: the others go, in the background where there is a runtime.
     pub(crate) fn keep_only(&self, is_held: impl Fn(&str, &str) -> bool) {
         let mut known = self.0.written.lock();
-        let over = known
-            .values_mut()
-            .filter(|tells| !is_held(&tells.resource, &tells.unit));
+        let over = known.values_mut().filter(|tells| !is_held(&tells.resource, &tells.unit));
         let count = over.map(|tells| tells.over = true).count();
         drop(known);
         if count == 0 {
@@ -309,9 +289,7 @@ pub(crate) fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<(PathBu
         Found::Newer(version) => format!("it has version {version}"),
         Found::Odd(why) => why,
     };
-    Err(io::Error::other(format!(
-        "{NAME} cannot be understood: {problem}; files that it names stay"
-    )))
+    Err(io::Error::other(format!("{NAME} cannot be understood: {problem}; files that it names stay")))
 }
 
 /// Removes a file that says this; one that is gone, or says something else, is left alone.
@@ -319,10 +297,7 @@ fn take_away(file: &Path, text: &str) -> io::Result<()> {
     match says(file, text)? {
         Some(true) => fs::remove_file(file),
         Some(false) => {
-            tracing::warn!(
-                "{}: says something else than this host wrote, and is left there",
-                shown(file)
-            );
+            tracing::warn!("{}: says something else than this host wrote, and is left there", shown(file));
             Ok(())
         }
         None => Ok(()),

@@ -53,10 +53,7 @@ fn device(node: &devgate_node::Node, subsystem: &str, name: &str) -> DevicePath 
 #[test]
 fn one_function_is_found_from_itself_and_from_what_is_beneath_it() {
     let node = nic();
-    let (vf, other) = (
-        device(&node, "pci", "0000:00:01.1"),
-        device(&node, "pci", "0000:00:01.2"),
-    );
+    let (vf, other) = (device(&node, "pci", "0000:00:01.1"), device(&node, "pci", "0000:00:01.2"));
     let rdma = device(&node, "infiniband", "acme_0");
     assert_eq!(function_of(&node, std::slice::from_ref(&vf)).unwrap(), vf);
     assert_eq!(function_of(&node, std::slice::from_ref(&rdma)).unwrap(), vf);
@@ -79,10 +76,7 @@ fn the_kernel_says_what_is_told() {
 #[test]
 fn a_file_is_named_as_its_reader_names_it() {
     let resource = ResourceName::try_new("acme.com/vf").unwrap();
-    assert_eq!(
-        file_name(resource.as_str(), "0000:00:01.1"),
-        "acme.com-vf-0000:00:01.1-device.json"
-    );
+    assert_eq!(file_name(resource.as_str(), "0000:00:01.1"), "acme.com-vf-0000:00:01.1-device.json");
 }
 
 fn tells(resource: &str, id: &str, text: &str) -> Tells {
@@ -115,23 +109,9 @@ fn files_are_whole_for_everybody_and_go_with_their_unit() {
     let (told, state) = (dir.path().join("told/dp"), dir.path().join("state"));
     let files = Files::open(&told, Some(&state_in(&state)));
     assert!(!told.exists(), "made with the first file");
-    write(
-        &files,
-        &[
-            tells("a.com/x", "1::0", "one"),
-            tells("a.com/x", "1::1", "one"),
-            tells("a.com/x", "2", "two"),
-        ],
-    )
-    .unwrap();
-    assert_eq!(
-        names(&told),
-        [
-            "a.com-x-1::0-device.json",
-            "a.com-x-1::1-device.json",
-            "a.com-x-2-device.json"
-        ]
-    );
+    write(&files, &[tells("a.com/x", "1::0", "one"), tells("a.com/x", "1::1", "one"), tells("a.com/x", "2", "two")])
+        .unwrap();
+    assert_eq!(names(&told), ["a.com-x-1::0-device.json", "a.com-x-1::1-device.json", "a.com-x-2-device.json"]);
     let file = told.join("a.com-x-2-device.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
     write(&files, &[tells("a.com/x", "2", "changed")]).unwrap();
@@ -145,28 +125,14 @@ fn only_what_this_host_wrote_is_removed_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let (told, state) = (dir.path().join("dp"), dir.path().join("state"));
     let files = Files::open(&told, Some(&state_in(&state)));
-    write(
-        &files,
-        &[
-            tells("a.com/x", "1", "one"),
-            tells("a.com/x", "2", "two"),
-            tells("a.com/x", "3", "three"),
-        ],
-    )
-    .unwrap();
+    write(&files, &[tells("a.com/x", "1", "one"), tells("a.com/x", "2", "two"), tells("a.com/x", "3", "three")])
+        .unwrap();
     fs::write(told.join("a.com-x-2-device.json"), "another's").unwrap();
     fs::write(told.join("b.com-y-7-device.json"), "not ours").unwrap();
     drop(files);
     let files = Files::open(&told, Some(&state_in(&state)));
     files.keep_only(|resource, unit| (resource, unit) == ("a.com/x", "3"));
-    assert_eq!(
-        names(&told),
-        [
-            "a.com-x-2-device.json",
-            "a.com-x-3-device.json",
-            "b.com-y-7-device.json"
-        ]
-    );
+    assert_eq!(names(&told), ["a.com-x-2-device.json", "a.com-x-3-device.json", "b.com-y-7-device.json"]);
     let resource = ResourceName::try_new("a.com/x").unwrap();
     let three = UnitId::try_new("3").unwrap();
     fs::remove_file(told.join("a.com-x-3-device.json")).unwrap();
@@ -205,14 +171,8 @@ fn what_cannot_be_written_names_the_file_and_the_option() {
     let files = Files::open(&dir.path().join("dp"), None);
     let error = write(&files, &[tells("a.com/x", "1", "")]).unwrap_err();
     let error = error.replace(&dir.path().display().to_string(), "");
-    assert!(
-        error.starts_with("file /dp/a.com-x-1-device.json could not be written: "),
-        "{error}"
-    );
-    assert!(
-        error.ends_with("; look at the directory (--device-info-dir)"),
-        "{error}"
-    );
+    assert!(error.starts_with("file /dp/a.com-x-1-device.json could not be written: "), "{error}");
+    assert!(error.ends_with("; look at the directory (--device-info-dir)"), "{error}");
 }
 
 /// What was there before is not the host's: it is neither replaced nor removed.
@@ -263,13 +223,7 @@ fn what_cannot_be_noted_is_not_known() {
     fs::create_dir(state.join("device-info.json")).unwrap();
     let error = write(&files, &[tells("a.com/x", "1", "other"), tells("a.com/x", "2", "two")]).unwrap_err();
     assert!(error.contains("(--state-dir)"), "{error}");
-    let known: Vec<_> = files
-        .0
-        .written
-        .lock()
-        .values()
-        .map(|written| written.text.clone())
-        .collect();
+    let known: Vec<_> = files.0.written.lock().values().map(|written| written.text.clone()).collect();
     assert_eq!(known, ["one"]);
     assert_eq!(names(&told), ["a.com-x-1-device.json"]);
     let mut many: Vec<_> = (0..8_192).map(|n| tells("a.com/y", &n.to_string(), "")).collect();
@@ -364,10 +318,7 @@ async fn offer(plugins: &Plugins) -> std::sync::Arc<dyn crate::offer::Offer> {
     let mut devices = offer.devices();
     let healthy =
         devices.wait_for(|list| list.devices.len() == 2 && list.devices.iter().all(|d| d.unhealthy.is_none()));
-    tokio::time::timeout(Duration::from_secs(20), healthy)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(Duration::from_secs(20), healthy).await.unwrap().unwrap();
     offer
 }
 
@@ -375,14 +326,10 @@ async fn offer(plugins: &Plugins) -> std::sync::Arc<dyn crate::offer::Offer> {
 async fn an_allocation_is_told_of_or_fails() {
     let dir = tempfile::tempdir().unwrap();
     let told = dir.path().join("dp");
-    let allocations = Allocations::of_new_node(&dir.path().join("state"))
-        .unwrap()
-        .telling_in(&told);
+    let allocations = Allocations::of_new_node(&dir.path().join("state")).unwrap().telling_in(&told);
     let node = nic();
-    let plugins = Plugins::start(
-        &parse(POLICY),
-        around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations),
-    );
+    let plugins =
+        Plugins::start(&parse(POLICY), around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations));
     let offer = offer(&plugins).await;
     offer.allocate(&["0000:00:01.1".to_owned()]).await.unwrap();
     let file = told.join("fake.com-gpu-0000:00:01.1-device.json");
@@ -390,23 +337,16 @@ async fn an_allocation_is_told_of_or_fails() {
     insta::assert_snapshot!(fs::read_to_string(&file).unwrap(), @r#"{"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:00:01.1","rdma-device":"acme_0","pf-pci-address":"0000:00:01.0"}}"#);
     fs::create_dir(told.join("fake.com-gpu-0000:00:01.2-device.json")).unwrap();
     let error = offer.allocate(&["0000:00:01.2".to_owned()]).await.unwrap_err();
-    assert!(
-        matches!(&error, AllocateError::Host(why) if why.contains("--device-info-dir")),
-        "{error}"
-    );
+    assert!(matches!(&error, AllocateError::Host(why) if why.contains("--device-info-dir")), "{error}");
     fs::remove_dir(told.join("fake.com-gpu-0000:00:01.2-device.json")).unwrap();
     offer.allocate(&["0000:00:01.2".to_owned()]).await.unwrap();
     drop(plugins);
 
     // After a restart of the node the directory is gone, and the kubelet does not ask again for what it has given away.
     fs::remove_dir_all(&told).unwrap();
-    let allocations = Allocations::of_new_node(&dir.path().join("state"))
-        .unwrap()
-        .telling_in(&told);
-    let plugins = Plugins::start(
-        &parse(POLICY),
-        around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations),
-    );
+    let allocations = Allocations::of_new_node(&dir.path().join("state")).unwrap().telling_in(&told);
+    let plugins =
+        Plugins::start(&parse(POLICY), around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations));
     for _ in 0..200 {
         if file.exists() {
             break;

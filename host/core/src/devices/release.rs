@@ -21,9 +21,7 @@ impl AllDevices {
         tracing::info!(target: "audit", event = "release", consumer = %who, units = ended.units.len(), "{who}: has nothing any more");
         let plugins = self.registry.plugins();
         let of = |(resource, id): (ResourceName, UnitId)| -> Left {
-            let core = plugins
-                .iter()
-                .find(|core| core.held_units.get(&resource, &id).is_some());
+            let core = plugins.iter().find(|core| core.held_units.get(&resource, &id).is_some());
             (core.map(Arc::clone), resource, id)
         };
         let left: Vec<Left> = ended.units.into_iter().map(of).collect();

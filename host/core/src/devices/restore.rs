@@ -21,10 +21,7 @@ impl AllDevices {
             let told = self.granted(id, of).ok_or(NotRestored::NoName)?;
             let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
             let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
-            Ok(Granted {
-                reply: Arc::new(reply),
-                ..told
-            })
+            Ok(Granted { reply: Arc::new(reply), ..told })
         };
         granted.await.map_err(|why: NotRestored| Gone {
             allocation: id,

@@ -28,25 +28,14 @@ impl Grants {
     /// When what is beneath it cannot be read.
     pub fn sight(&self, device: &DevicePath) -> Result<Sight, ReadError> {
         let facts = Facts::new(&self.node, device);
-        let unmet = self
-            .policy
-            .hardware
-            .iter()
-            .map(|selector| selector.unmet(&facts))
-            .collect();
+        let unmet = self.policy.hardware.iter().map(|selector| selector.unmet(&facts)).collect();
         let usage = self.usage(device);
         let from = self.reach(device).map(|(from, _)| from).filter(|from| from != device);
         let (nodes, withheld) = match usage {
             Some(Use::Offer) => self.nodes(device, None)?,
             Some(Use::Read) | None => (Vec::new(), Vec::new()),
         };
-        Ok(Sight {
-            usage,
-            from,
-            unmet,
-            nodes,
-            withheld,
-        })
+        Ok(Sight { usage, from, unmet, nodes, withheld })
     }
 
     /// How many devices each selector matches by itself, in the policy's order.

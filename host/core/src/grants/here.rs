@@ -75,13 +75,7 @@ impl Grants {
                 Err(why) => withheld.push(Withheld { what: path, why }),
             }
         }
-        PathMatch {
-            pattern: pattern.to_owned(),
-            origin: origin.clone(),
-            found,
-            withheld,
-            more,
-        }
+        PathMatch { pattern: pattern.to_owned(), origin: origin.clone(), found, withheld, more }
     }
 
     /// Paths among which are all that a pattern matches, sorted, and whether some were left out: each part that has a

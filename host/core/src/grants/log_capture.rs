@@ -50,11 +50,7 @@ mod tests {
     use super::*;
 
     fn line(level: LogLevel, text: &str) -> Line {
-        Line {
-            level,
-            refusal: false,
-            text: text.to_owned(),
-        }
+        Line { level, refusal: false, text: text.to_owned() }
     }
 
     #[test]

@@ -31,9 +31,7 @@ impl Grants {
             return Ok(None);
         };
         let covering = self.covering(device).into_iter().filter(|s| s.usage == Use::Offer);
-        let grant = covering
-            .filter_map(|s| s.node_offer(GROUP, &found.name))
-            .reduce(super::least);
+        let grant = covering.filter_map(|s| s.node_offer(GROUP, &found.name)).reduce(super::least);
         Ok(grant.map(|grant| (found, grant)))
     }
 

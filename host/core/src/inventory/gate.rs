@@ -95,21 +95,13 @@ impl Gate<'_> {
     ) -> Result<(), Refused> {
         // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
         let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
-        let facts = UnitFacts {
-            id: unit.id.as_str(),
-            resource: asked,
-            devices: &devices,
-            properties: &unit.properties,
-        };
+        let facts =
+            UnitFacts { id: unit.id.as_str(), resource: asked, devices: &devices, properties: &unit.properties };
         let resource = match self.policy.place(&facts) {
             Placed::Offered(resource) => resource,
             Placed::Left(origin) => {
-                let left = Left {
-                    resource: asked.clone(),
-                    backing: unit.backing,
-                    nodes: unit.nodes,
-                    origin: origin.clone(),
-                };
+                let left =
+                    Left { resource: asked.clone(), backing: unit.backing, nodes: unit.nodes, origin: origin.clone() };
                 self.inventory.left.insert(unit.id, left);
                 return Ok(());
             }
@@ -143,20 +135,13 @@ impl Gate<'_> {
         asked: &ResourceName,
         shared_nodes: &[GrantedNode],
     ) -> Result<&mut PoolRecord, Refused> {
-        let pool = self
-            .inventory
-            .pools
-            .entry(resource.clone())
-            .or_insert_with(|| PoolRecord {
-                asked: Some(asked.clone()),
-                units: Vec::new(),
-                shared_nodes: shared_nodes.to_vec(),
-            });
+        let pool = self.inventory.pools.entry(resource.clone()).or_insert_with(|| PoolRecord {
+            asked: Some(asked.clone()),
+            units: Vec::new(),
+            shared_nodes: shared_nodes.to_vec(),
+        });
         match &pool.asked {
-            Some(other) if other != asked => Err(Refused::Mixed {
-                offered: resource.clone(),
-                other: other.clone(),
-            }),
+            Some(other) if other != asked => Err(Refused::Mixed { offered: resource.clone(), other: other.clone() }),
             _ => Ok(pool),
         }
     }

@@ -39,14 +39,10 @@ impl Inventory {
             ..unit.footprint(pool, policy)
         };
         let footprints = |pool| move |unit: &Arc<UnitRecord>| alone(pool, unit);
-        let new: Vec<Footprint> = self
-            .pools
-            .values()
-            .flat_map(|pool| pool.units.iter().map(footprints(pool)))
-            .collect();
+        let new: Vec<Footprint> =
+            self.pools.values().flat_map(|pool| pool.units.iter().map(footprints(pool))).collect();
         let mut occupancy = Occupancy::default();
-        new.iter()
-            .for_each(|footprint| occupancy.add(Owner { plugin, footprint }));
+        new.iter().for_each(|footprint| occupancy.add(Owner { plugin, footprint }));
         let mut kept = Vec::new();
         for (resource, pool) in &old.pools {
             let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));

@@ -18,10 +18,7 @@ const STARTS: [&str; 2] = ["PCIDEVICE_", "PCI_RESOURCE_"];
 /// stands for nothing.
 pub(super) fn of(policy: &PluginPolicy, resource: &ResourceName, unit: &UnitRecord) -> Vec<String> {
     let rules = policy.containers.rules(resource);
-    let record = Record {
-        id: unit.id.as_str(),
-        properties: &unit.properties,
-    };
+    let record = Record { id: unit.id.as_str(), properties: &unit.properties };
     let variables = rules.env.iter().filter(|(name, _)| chooses_devices(name));
     let value = |(key, rule): (&String, &ValueRule)| {
         let template = rule.template().filter(|template| !Template::is_fixed(template))?;

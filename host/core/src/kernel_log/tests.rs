@@ -4,9 +4,7 @@ use crate::testing::{plugin_policy, policy_of};
 const BOOT: &str = "3a862986-6127-4a76-bcba-d4cf2e55b45f";
 
 fn patterns(list: &str) -> Vec<KernelPattern> {
-    plugin_policy(&policy_of(&format!("    kernel-log: [{list}]\n")))
-        .kernel_log
-        .clone()
+    plugin_policy(&policy_of(&format!("    kernel-log: [{list}]\n"))).kernel_log.clone()
 }
 
 fn faults() -> Vec<KernelPattern> {
@@ -20,18 +18,11 @@ fn on(boot: &str) -> MatchedLines {
 }
 
 fn line(sequence: u64, text: &str) -> KernelLine {
-    KernelLine {
-        sequence,
-        micros: sequence * 1_000,
-        text: text.to_owned(),
-    }
+    KernelLine { sequence, micros: sequence * 1_000, text: text.to_owned() }
 }
 
 fn fault(sequence: u64, code: u32) -> KernelLine {
-    line(
-        sequence,
-        &format!("ACME: Fault (PCI:0000:05:00): {code}, pid='<unknown>', name=evil"),
-    )
+    line(sequence, &format!("ACME: Fault (PCI:0000:05:00): {code}, pid='<unknown>', name=evil"))
 }
 
 fn codes(batch: &LogBatch) -> Vec<&str> {
@@ -48,16 +39,8 @@ fn captures_are_told_and_nothing_else_of_a_line() {
     assert_eq!(
         batch.events,
         [
-            LogEvent {
-                pattern: 0,
-                captures: vec!["0000:05:00".into(), "79".into()],
-                micros: 3_000,
-            },
-            LogEvent {
-                pattern: 1,
-                captures: vec!["Fault".into()],
-                micros: 3_000,
-            }
+            LogEvent { pattern: 0, captures: vec!["0000:05:00".into(), "79".into()], micros: 3_000 },
+            LogEvent { pattern: 1, captures: vec!["Fault".into()], micros: 3_000 }
         ]
     );
     assert_eq!(batch.cursor, format!("{BOOT}.4.999"));
@@ -68,10 +51,7 @@ fn captures_are_told_and_nothing_else_of_a_line() {
 #[test]
 fn a_line_that_a_tenant_made_up_is_one_event() {
     let lines = on(BOOT);
-    lines.record(&line(
-        1,
-        r"ACME: Fault (PCI:0000:05:00): 13, name=x\x0aACME: Fault (PCI:0000:06:00): 79,",
-    ));
+    lines.record(&line(1, r"ACME: Fault (PCI:0000:05:00): 13, name=x\x0aACME: Fault (PCI:0000:06:00): 79,"));
     assert_eq!(codes(&lines.since("", 10).unwrap()), ["13"]);
 }
 
@@ -128,10 +108,7 @@ fn whoever_watches_the_host_is_told_of_gaps_and_why_nothing_is_heard() {
     lines.record_gap();
     lines.kept.lock().off = Some("no CAP_SYSLOG".to_owned());
     lines.replace(&patterns("'^ACME: (Other)'"));
-    let expected = KernelLogStatus {
-        off: Some("no CAP_SYSLOG".to_owned()),
-        gaps: 1,
-    };
+    let expected = KernelLogStatus { off: Some("no CAP_SYSLOG".to_owned()), gaps: 1 };
     assert_eq!(lines.status(), Some(expected));
     lines.replace(&[]);
     assert_eq!(lines.status(), None, "nothing is granted of it");
@@ -174,11 +151,7 @@ fn what_is_kept_is_bounded() {
     (0..500).for_each(|n| _ = long.record(&line(n, &"é".repeat(1_000))));
     let kept = long.since("", u32::MAX).unwrap().events;
     assert_eq!(kept[0].captures[0], "é".repeat(MOST_CAPTURE / 2));
-    assert!(
-        kept.len() > 100 && kept.len() * MOST_CAPTURE <= MOST_BYTES,
-        "{}",
-        kept.len()
-    );
+    assert!(kept.len() > 100 && kept.len() * MOST_CAPTURE <= MOST_BYTES, "{}", kept.len());
 }
 
 #[test]
@@ -187,11 +160,7 @@ fn other_patterns_start_anew_and_say_so() {
     lines.record(&fault(5, 13));
     let cursor = lines.since("", 10).unwrap().cursor;
     lines.replace(&faults());
-    assert_eq!(
-        lines.since("", 10).unwrap().events.len(),
-        2,
-        "the same patterns change nothing"
-    );
+    assert_eq!(lines.since("", 10).unwrap().events.len(), 2, "the same patterns change nothing");
     lines.record(&fault(6, 13));
     lines.replace(&patterns("'^(never)'"));
     let batch = lines.since(&cursor, 10).unwrap();
@@ -204,14 +173,9 @@ fn other_patterns_start_anew_and_say_so() {
 fn patterns_that_only_moved_are_the_same() {
     let lines = Arc::new(on(BOOT));
     lines.record(&fault(5, 13));
-    let texts = faults()
-        .iter()
-        .map(|one| format!("'{}'", one.as_str()))
-        .collect::<Vec<_>>();
-    let moved = plugin_policy(&policy_of(&format!(
-        "    # Here.\n\n    kernel-log:\n    - {}\n",
-        texts.join("\n    - ")
-    )));
+    let texts = faults().iter().map(|one| format!("'{}'", one.as_str())).collect::<Vec<_>>();
+    let moved =
+        plugin_policy(&policy_of(&format!("    # Here.\n\n    kernel-log:\n    - {}\n", texts.join("\n    - "))));
     assert_ne!(moved.kernel_log, faults(), "they are elsewhere");
     lines.replace(&moved.kernel_log);
     assert_eq!(codes(&lines.since("", 10).unwrap()), ["13"]);
@@ -226,16 +190,8 @@ fn a_trial_sees_what_its_own_patterns_will() {
     lines.record(&fault(6, 79));
     let other = patterns("'^(never)'");
     let trial = lines.on_trial(&other).since(&cursor, 10).unwrap();
-    assert_eq!(
-        (codes(&trial).len(), trial.gap),
-        (0, true),
-        "nothing by another's numbers"
-    );
-    assert_eq!(
-        codes(&lines.since(&cursor, 10).unwrap()),
-        ["79"],
-        "nothing is lost by a trial"
-    );
+    assert_eq!((codes(&trial).len(), trial.gap), (0, true), "nothing by another's numbers");
+    assert_eq!(codes(&lines.since(&cursor, 10).unwrap()), ["79"], "nothing is lost by a trial");
     lines.replace(&other);
     assert_eq!(lines.since(&cursor, 10).unwrap(), trial, "and then it is so");
     // A log that is not asked for is not read yet; one that cannot be read cannot be after the reload either.

@@ -35,19 +35,13 @@ fn rules(labels: &str) -> Labels {
     let text = format!(
         "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  p:\n    component: {{file: p.wasm}}\n    resources: [a.com/x]\n    labels: {labels}\n"
     );
-    let policy = devgate_policy::parse(&[PolicyFile {
-        name: "policy.yaml",
-        text: &text,
-    }]);
+    let policy = devgate_policy::parse(&[PolicyFile { name: "policy.yaml", text: &text }]);
     policy.unwrap().plugins[0].labels.clone()
 }
 
 fn derived(labels: &[(&str, &str)]) -> Derived {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    Derived {
-        labels: labels.iter().map(own).collect(),
-        missing: Vec::new(),
-    }
+    Derived { labels: labels.iter().map(own).collect(), missing: Vec::new() }
 }
 
 impl NodeLabels {
@@ -59,11 +53,7 @@ impl NodeLabels {
 /// A labels at which plugin `a` is expected.
 fn labels() -> (NodeLabels, Arc<StatusRecorder>) {
     let (labels, recorder) = (NodeLabels::default(), Arc::<StatusRecorder>::default());
-    labels.expects(
-        &plugin("a"),
-        &rules(r#"{a.com/x: "x", "a.com/of-{property.y}": "1"}"#),
-        &recorder,
-    );
+    labels.expects(&plugin("a"), &rules(r#"{a.com/x: "x", "a.com/of-{property.y}": "1"}"#), &recorder);
     (labels, recorder)
 }
 
@@ -134,11 +124,7 @@ fn it_is_written_anew_when_something_changes_and_before_it_expires() {
         writer.turn(&labels.known(), at);
         use std::os::unix::fs::MetadataExt;
         let look = fs::metadata(dir.path().join(FILE)).unwrap();
-        (
-            look.ctime(),
-            look.ctime_nsec(),
-            fs::read_to_string(dir.path().join(FILE)).unwrap(),
-        )
+        (look.ctime(), look.ctime_nsec(), fs::read_to_string(dir.path().join(FILE)).unwrap())
     };
     let first = write(&mut writer, now());
     let most = LEASE - RENEWED;
@@ -191,13 +177,7 @@ fn one_host_writes_the_file_and_the_next_when_it_has_ended() {
     new.tells(&plugin("a"), derived(&[("a.com/of-2", "1")]));
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/x=x"]);
-    assert!(
-        told(&recorder)
-            .problem
-            .clone()
-            .unwrap()
-            .contains("another devgate keeps it")
-    );
+    assert!(told(&recorder).problem.clone().unwrap().contains("another devgate keeps it"));
     drop(first);
     second.turn(&new.known(), now());
     assert_eq!(on_disk(dir.path(), now()), ["a.com/of-2=1"]);
@@ -233,13 +213,7 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     fs::write(dir.join(FILE), "another=program\n").unwrap();
     writer.turn(&labels.known(), now());
     assert_eq!(fs::read_to_string(dir.join(FILE)).unwrap(), "another=program\n");
-    assert!(
-        told(&recorder)
-            .problem
-            .clone()
-            .unwrap()
-            .contains("devgate did not write it")
-    );
+    assert!(told(&recorder).problem.clone().unwrap().contains("devgate did not write it"));
     // Nor is it removed by a host without labels.
     let none = NodeLabels::default().known();
     assert!(!Writer::new(dir.clone()).turn(&none, now()) && dir.join(FILE).exists());
@@ -251,21 +225,12 @@ fn what_is_removed_is_written_again_and_what_is_somebody_elses_stays() {
     fs::write(&dir, "a file").unwrap();
     let mut writer = Writer::new(dir.clone());
     writer.turn(&labels.known(), now());
-    assert!(
-        told(&recorder)
-            .problem
-            .clone()
-            .unwrap()
-            .contains("could not be written: ")
-    );
+    assert!(told(&recorder).problem.clone().unwrap().contains("could not be written: "));
     fs::remove_file(&dir).unwrap();
     writer.turn(&labels.known(), now());
     assert_eq!((on_disk(&dir, now()).len(), told(&recorder).problem.clone()), (1, None));
     assert!(!Writer::new(parent.path().join("none")).turn(&none, now()));
-    assert!(
-        !parent.path().join("none").exists(),
-        "without labels no directory is made"
-    );
+    assert!(!parent.path().join("none").exists(), "without labels no directory is made");
 }
 
 #[test]
@@ -294,38 +259,24 @@ fn a_file_is_as_large_as_node_feature_discovery_reads_and_no_larger() {
             let line = if left < 200 { left } else { 100 };
             let name = format!("n{n:06}");
             let rest = line - "a.com/".len() - name.len() - "=\n".len();
-            let (long, value) = if rest > 63 {
-                (rest - 63, &value[..])
-            } else {
-                (0, &value[..rest])
-            };
+            let (long, value) = if rest > 63 { (rest - 63, &value[..]) } else { (0, &value[..rest]) };
             labels.insert(format!("a.com/{name}{}", "x".repeat(long)), value.to_owned());
             left -= line;
             n += 1;
         }
-        Section {
-            until: now() + LEASE,
-            labels,
-        }
+        Section { until: now() + LEASE, labels }
     };
     let fits = [(plugin("p"), section(MOST_BYTES))].into();
     let (text, left_out) = text::write(&fits);
     assert_eq!((text.len(), left_out.len()), (MOST_BYTES, 0));
-    let over = [
-        (plugin("p"), section(MOST_BYTES + 1)),
-        (plugin("q"), one("b.com/x", "y")),
-    ]
-    .into();
+    let over = [(plugin("p"), section(MOST_BYTES + 1)), (plugin("q"), one("b.com/x", "y"))].into();
     let (text, left_out) = text::write(&over);
     assert_eq!(left_out, [&plugin("p")]);
     assert_eq!(labels_in(&text, now()).len(), 1, "the other has room");
 }
 
 fn one(name: &str, value: &str) -> Section {
-    Section {
-        until: now() + LEASE,
-        labels: [(name.to_owned(), value.to_owned())].into(),
-    }
+    Section { until: now() + LEASE, labels: [(name.to_owned(), value.to_owned())].into() }
 }
 
 proptest! {

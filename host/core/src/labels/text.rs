@@ -67,10 +67,7 @@ pub(super) fn read(
             && is_granted(plugin, name, value)
         {
             let until = until.min(now + lease);
-            let section = sections.entry(plugin.clone()).or_insert_with(|| Section {
-                until,
-                labels: BTreeMap::new(),
-            });
+            let section = sections.entry(plugin.clone()).or_insert_with(|| Section { until, labels: BTreeMap::new() });
             section.labels.insert(name.to_owned(), value.to_owned());
         }
     }

@@ -19,12 +19,7 @@ pub(crate) fn of(policy: &PluginPolicy, inventory: &Inventory, health: impl Fn(&
         }
     }
     let units = units.iter().map(|(offered, asked, unit, devices, healthy)| LabelUnit {
-        facts: UnitFacts {
-            id: unit.id.as_str(),
-            resource: asked,
-            devices,
-            properties: &unit.properties,
-        },
+        facts: UnitFacts { id: unit.id.as_str(), resource: asked, devices, properties: &unit.properties },
         offered,
         healthy: *healthy,
         numa_nodes: &unit.numa_nodes,

@@ -177,10 +177,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     };
     // Should it become a link or a pipe in between.
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.cast_signed())
-        .open(path)?;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
     let mut bytes = Vec::new();
     opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

@@ -117,9 +117,7 @@ impl<'a> Owners<'a> {
         let full = self.parts.first().filter(|_| self.parts.len() >= MOST_PARTS);
         let strangers = self.strictest.iter().find(|owner| !owner.gets_along_with(new.owner));
         let owner = strangers.or(full);
-        owner
-            .or_else(|| self.parts.iter().find(|part| !new.gets_along_with(**part)))
-            .copied()
+        owner.or_else(|| self.parts.iter().find(|part| !new.gets_along_with(**part))).copied()
     }
 
     /// The same where the other only shares it: parts have nothing for themselves then.
@@ -138,10 +136,7 @@ impl<'a> Owners<'a> {
 
     /// The same for what the policy marks shared: no unit's part has it for itself.
     fn share(&mut self, owner: Owner<'a>) {
-        if self
-            .strictest
-            .is_none_or(|known| known.footprint.shares && !owner.footprint.shares)
-        {
+        if self.strictest.is_none_or(|known| known.footprint.shares && !owner.footprint.shares) {
             self.strictest = Some(owner);
         }
     }
@@ -162,29 +157,20 @@ impl<'a> Occupancy<'a> {
     pub(crate) fn conflict(&self, new: Owner<'_>) -> Option<Lost> {
         let id_owner = self.ids.get(&new.footprint.id);
         let same_id = |owner: &Owner<'_>| {
-            format!(
-                "id {} is already one of plugin {}; ids are unique on a node",
-                new.footprint.id, owner.plugin
-            )
+            format!("id {} is already one of plugin {}; ids are unique on a node", new.footprint.id, owner.plugin)
         };
         let newcomer = Newcomer::new(new);
         let reason = self.node_conflict(&newcomer);
         let reason = reason.or_else(|| self.place_conflict(&newcomer));
         let reason = reason.or_else(|| self.value_conflict(new));
         let reason = reason.or_else(|| id_owner.map(same_id))?;
-        Some(Lost {
-            reason: reason.into(),
-            id_taken: id_owner.is_some(),
-        })
+        Some(Lost { reason: reason.into(), id_taken: id_owner.is_some() })
     }
 
     fn node_conflict(&self, new: &Newcomer<'_>) -> Option<String> {
         let footprint = new.owner.footprint;
         let given = |number: &NodeNumber, owner: Owner<'_>| {
-            format!(
-                "node {number} is already given to {} of plugin {}",
-                owner.footprint.id, owner.plugin
-            )
+            format!("node {number} is already given to {} of plugin {}", owner.footprint.id, owner.plugin)
         };
         let exclusive = |number: &NodeNumber| Some(given(number, self.nodes.get(number)?.exclusive.against(new)?));
         let sharing = |number: &NodeNumber| {
@@ -193,10 +179,7 @@ impl<'a> Occupancy<'a> {
         };
         let shared = |number: &NodeNumber| {
             let owner = self.nodes.get(number)?.shared.against_sharing(new.owner)?;
-            Some(format!(
-                "node {number} is shared with {} of plugin {}",
-                owner.footprint.id, owner.plugin
-            ))
+            Some(format!("node {number} is shared with {} of plugin {}", owner.footprint.id, owner.plugin))
         };
         let reason = footprint.exclusive.iter().find_map(exclusive);
         reason
@@ -212,17 +195,12 @@ impl<'a> Occupancy<'a> {
             let [backing, reached] = self.against(device.location(), is, new);
             if let Some(Owner { plugin, footprint }) = backing {
                 let (id, name) = (&footprint.id, device.name());
-                return Some(format!(
-                    "device {name} already backs {id} of plugin {plugin}, or a part of it does"
-                ));
+                return Some(format!("device {name} already backs {id} of plugin {plugin}, or a part of it does"));
             }
             piece = piece.or(reached.map(|owner| (device, owner)));
         }
         let (device, Owner { plugin, footprint }) = piece?;
-        let (id, name) = (
-            &footprint.id,
-            footprint.piece_with(new.owner.footprint).unwrap_or(device).name(),
-        );
+        let (id, name) = (&footprint.id, footprint.piece_with(new.owner.footprint).unwrap_or(device).name());
         Some(format!(
             "it is of one piece of hardware ({name}) with {id} of plugin {plugin}, and a pod has the whole; one unit may have both, or \
              the policy says what is apart (partitions, shares-hardware)"
@@ -281,10 +259,7 @@ impl<'a> Occupancy<'a> {
 
 /// The places of a unit, each once, and whether that is what it is made of, and a piece that is its alone.
 fn places(footprint: &Footprint) -> impl Iterator<Item = (&DevicePath, [bool; 2])> {
-    let backing = footprint
-        .backing
-        .iter()
-        .map(|at| (at, [true, footprint.pieces.contains(at)]));
+    let backing = footprint.backing.iter().map(|at| (at, [true, footprint.pieces.contains(at)]));
     let others = footprint.pieces.iter().filter(|at| !footprint.backing.contains(at));
     backing.chain(others.map(|at| (at, [false, true])))
 }

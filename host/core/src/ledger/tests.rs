@@ -8,11 +8,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 
 fn number(minor: u32) -> NodeNumber {
-    NodeNumber {
-        kind: NodeKind::Character,
-        major: 10,
-        minor,
-    }
+    NodeNumber { kind: NodeKind::Character, major: 10, minor }
 }
 
 fn id(id: &str) -> UnitId {
@@ -45,10 +41,7 @@ fn is_told(news: &mut watch::Receiver<()>) -> bool {
 }
 
 fn lost(ledger: &Ledger, index: usize) -> Vec<String> {
-    let lost = ledger
-        .lost(PluginIndex(index))
-        .into_iter()
-        .map(|(id, why)| format!("{id}: {}", why.reason));
+    let lost = ledger.lost(PluginIndex(index)).into_iter().map(|(id, why)| format!("{id}: {}", why.reason));
     lost.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -59,11 +52,7 @@ fn what_a_pod_holds_may_share_more_later_but_nothing_of_somebody_elses() {
     ledger.report(PluginIndex(0), vec![unit.clone()]);
     ledger.hold(PluginIndex(0), vec![unit.clone()]).unwrap();
     unit.shared = vec![number(9)];
-    assert_eq!(
-        ledger.hold(PluginIndex(0), vec![unit.clone()]),
-        Err(NotHeld::Changed),
-        "not reported yet"
-    );
+    assert_eq!(ledger.hold(PluginIndex(0), vec![unit.clone()]), Err(NotHeld::Changed), "not reported yet");
     ledger.report(PluginIndex(0), vec![unit.clone()]);
     assert_eq!(ledger.hold(PluginIndex(0), vec![unit.clone()]), Ok(vec![]));
     ledger.report(PluginIndex(1), vec![footprint("b", &[9], false)]);
@@ -89,10 +78,7 @@ fn what_a_pod_holds_may_share_more_later_but_nothing_of_somebody_elses() {
 /// A part of a device with these nodes: those below 3 are common, 5 is so too, and all others tell parts from each
 /// other.
 fn part(id: &str, minors: &[u32]) -> Footprint {
-    let role = |minor: &u32| Role {
-        own: *minor > 2,
-        common: *minor < 3 || *minor == 5,
-    };
+    let role = |minor: &u32| Role { own: *minor > 2, common: *minor < 3 || *minor == 5 };
     Footprint {
         part: Part::new(minors.iter().map(|minor| (number(*minor), role(minor)))),
         backing: testing::node().devices("pci").unwrap().into_iter().take(1).collect(),
@@ -106,12 +92,7 @@ fn parts_have_their_device_and_its_node_in_common_and_never_beside_the_whole() {
     let whole = part("whole", &[0]);
     ledger.report(
         PluginIndex(0),
-        vec![
-            part("a", &[0, 3, 4]),
-            part("b", &[0, 5, 6]),
-            part("c", &[0, 5, 7]),
-            whole.clone(),
-        ],
+        vec![part("a", &[0, 3, 4]), part("b", &[0, 5, 6]), part("c", &[0, 5, 7]), whole.clone()],
     );
     let already = "whole: node c 10:0 is already given to a of plugin first";
     assert_eq!(lost(&ledger, 0), [already]);
@@ -128,19 +109,10 @@ fn parts_have_their_device_and_its_node_in_common_and_never_beside_the_whole() {
 #[test]
 fn a_part_is_given_once_and_its_device_to_no_other_plugin() {
     let ledger = ledger();
-    ledger.report(
-        PluginIndex(0),
-        vec![part("a", &[0, 3, 4]), part("same", &[0, 3, 4]), part("less", &[4])],
-    );
+    ledger.report(PluginIndex(0), vec![part("a", &[0, 3, 4]), part("same", &[0, 3, 4]), part("less", &[4])]);
     ledger.report(
         PluginIndex(1),
-        vec![
-            part("other", &[0, 8]),
-            Footprint {
-                exclusive: vec![number(9)],
-                ..part("alone", &[])
-            },
-        ],
+        vec![part("other", &[0, 8]), Footprint { exclusive: vec![number(9)], ..part("alone", &[]) }],
     );
     assert_eq!(
         lost(&ledger, 0),
@@ -161,10 +133,7 @@ fn a_part_is_given_once_and_its_device_to_no_other_plugin() {
 #[test]
 fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
     let ledger = ledger();
-    let sharing = Footprint {
-        shared: vec![number(9)],
-        ..part("a", &[0, 3])
-    };
+    let sharing = Footprint { shared: vec![number(9)], ..part("a", &[0, 3]) };
     ledger.report(PluginIndex(0), vec![sharing, part("b", &[0, 4, 9])]);
     assert_eq!(lost(&ledger, 0), ["b: node c 10:9 is shared with a of plugin first"]);
     let most = u32::try_from(MOST_PARTS).unwrap();
@@ -177,14 +146,9 @@ fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
 #[test]
 fn a_whole_with_more_nodes_than_the_device_is_no_part() {
     // Neither a node that is common makes it one nor one that the policy says nothing of.
-    let common = Role {
-        own: false,
-        common: true,
-    };
-    let unsaid = Footprint {
-        part: Part::new([(number(0), common), (number(9), Role::default())]),
-        ..part("whole", &[0, 9])
-    };
+    let common = Role { own: false, common: true };
+    let unsaid =
+        Footprint { part: Part::new([(number(0), common), (number(9), Role::default())]), ..part("whole", &[0, 9]) };
     for whole in [part("whole", &[0, 1]), unsaid] {
         for whole_first in [true, false] {
             let ledger = ledger();
@@ -201,30 +165,16 @@ fn a_whole_with_more_nodes_than_the_device_is_no_part() {
 fn parts_have_nothing_in_common_that_is_not_common() {
     let ledger = ledger();
     ledger.report(PluginIndex(0), vec![part("a", &[0, 3, 4]), part("b", &[4, 6])]);
-    assert_eq!(
-        lost(&ledger, 0),
-        ["b: node c 10:4 is already given to a of plugin first"]
-    );
+    assert_eq!(lost(&ledger, 0), ["b: node c 10:4 is already given to a of plugin first"]);
 }
 
 #[test]
 fn what_a_part_has_for_itself_no_other_part_shares() {
     let exclusive = part("exclusive", &[0, 3]);
-    let sharing = Footprint {
-        shared: vec![number(0)],
-        ..part("sharing", &[4])
-    };
+    let sharing = Footprint { shared: vec![number(0)], ..part("sharing", &[4]) };
     for (held, other, why) in [
-        (
-            &exclusive,
-            &sharing,
-            "sharing: node c 10:0 is already given to exclusive of plugin first",
-        ),
-        (
-            &sharing,
-            &exclusive,
-            "exclusive: node c 10:0 is shared with sharing of plugin first",
-        ),
+        (&exclusive, &sharing, "sharing: node c 10:0 is already given to exclusive of plugin first"),
+        (&sharing, &exclusive, "exclusive: node c 10:0 is shared with sharing of plugin first"),
     ] {
         let ledger = ledger();
         ledger.report(PluginIndex(0), vec![held.clone()]);
@@ -243,15 +193,7 @@ fn of_many_parts_with_many_nodes_as_many_are_given_as_may_be() {
         let common = (0..nodes - 1).map(|minor| (number(minor), false));
         let all: Vec<_> = common.chain([(number(1000 + n), true)]).collect();
         Footprint {
-            part: Part::new(all.iter().map(|(node, own)| {
-                (
-                    *node,
-                    Role {
-                        own: *own,
-                        common: !own,
-                    },
-                )
-            })),
+            part: Part::new(all.iter().map(|(node, own)| (*node, Role { own: *own, common: !own }))),
             exclusive: all.iter().map(|(node, _)| *node).collect(),
             ..footprint(&n.to_string(), &[], false)
         }
@@ -267,16 +209,10 @@ fn what_was_handed_out_before_comes_before_the_order_if_it_is_the_same() {
     second.remembered = true;
     ledger.report(PluginIndex(0), vec![footprint("a", &[1], false)]);
     ledger.report(PluginIndex(1), vec![second.clone()]);
-    assert_eq!(
-        lost(&ledger, 0),
-        ["a: node c 10:1 is already given to b of plugin second"]
-    );
+    assert_eq!(lost(&ledger, 0), ["a: node c 10:1 is already given to b of plugin second"]);
     second.remembered = false;
     ledger.report(PluginIndex(1), vec![second]);
-    assert_eq!(
-        lost(&ledger, 1),
-        ["b: node c 10:1 is already given to a of plugin first"]
-    );
+    assert_eq!(lost(&ledger, 1), ["b: node c 10:1 is already given to a of plugin first"]);
 }
 
 #[test]
@@ -291,24 +227,15 @@ fn the_later_plugin_loses_that_one_unit_whoever_spoke_first() {
             ledger.report(PluginIndex(index), footprints);
         }
         assert_eq!(lost(&ledger, 0), [""; 0]);
-        assert_eq!(
-            lost(&ledger, 1),
-            ["b: node c 10:1 is already given to a of plugin first"]
-        );
+        assert_eq!(lost(&ledger, 1), ["b: node c 10:1 is already given to a of plugin first"]);
     }
 }
 
 #[test]
 fn within_a_plugin_the_later_unit_loses() {
     let ledger = ledger();
-    ledger.report(
-        PluginIndex(0),
-        vec![footprint("a", &[1], false), footprint("b", &[1], false)],
-    );
-    assert_eq!(
-        lost(&ledger, 0),
-        ["b: node c 10:1 is already given to a of plugin first"]
-    );
+    ledger.report(PluginIndex(0), vec![footprint("a", &[1], false), footprint("b", &[1], false)]);
+    assert_eq!(lost(&ledger, 0), ["b: node c 10:1 is already given to a of plugin first"]);
 }
 
 #[test]
@@ -320,15 +247,8 @@ fn what_a_pod_holds_is_not_taken_away() {
     ledger.report(PluginIndex(0), vec![a.clone()]);
     let reason = "node c 10:1 is already given to b of plugin second";
     assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
-    assert_eq!(
-        ledger.hold(PluginIndex(0), vec![a.clone()]),
-        Err(NotHeld::Lost(reason.into()))
-    );
-    assert_eq!(
-        ledger.hold(PluginIndex(1), vec![b.clone()]),
-        Ok(vec![]),
-        "given again to the same unit"
-    );
+    assert_eq!(ledger.hold(PluginIndex(0), vec![a.clone()]), Err(NotHeld::Lost(reason.into())));
+    assert_eq!(ledger.hold(PluginIndex(1), vec![b.clone()]), Ok(vec![]), "given again to the same unit");
     // Whatever its plugin says of it meanwhile.
     ledger.report(PluginIndex(1), vec![footprint("b", &[7], false)]);
     assert_eq!(lost(&ledger, 0), [format!("a: {reason}")]);
@@ -345,10 +265,7 @@ fn an_allocation_that_failed_gives_the_hardware_back() {
     ledger.report(PluginIndex(0), vec![footprint("a", &[1], false)]);
     ledger.let_go(PluginIndex(1), &held);
     assert_eq!(lost(&ledger, 0), [""; 0]);
-    assert_eq!(
-        lost(&ledger, 1),
-        ["b: node c 10:1 is already given to a of plugin first"]
-    );
+    assert_eq!(lost(&ledger, 1), ["b: node c 10:1 is already given to a of plugin first"]);
 }
 
 #[test]
@@ -373,10 +290,7 @@ fn an_allocation_that_failed_wakes_only_whom_it_displaced() {
     let held = ledger.hold(PluginIndex(0), unit("a", 1)).unwrap();
     ledger.let_go(PluginIndex(0), &held);
     assert_eq!(woken(), [false; 3]);
-    assert_eq!(
-        lost(&ledger, 1),
-        ["b: node c 10:1 is already given to a of plugin first"]
-    );
+    assert_eq!(lost(&ledger, 1), ["b: node c 10:1 is already given to a of plugin first"]);
 }
 
 #[test]
@@ -400,14 +314,8 @@ fn what_was_handed_out_before_the_host_started_and_is_freed_wakes_whom_it_displa
 fn what_changed_since_the_allocation_began_is_not_held() {
     let ledger = ledger();
     ledger.report(PluginIndex(0), vec![footprint("a", &[2], false)]);
-    assert_eq!(
-        ledger.hold(PluginIndex(0), vec![footprint("a", &[1], false)]),
-        Err(NotHeld::Changed)
-    );
-    assert_eq!(
-        ledger.hold(PluginIndex(0), vec![footprint("b", &[1], false)]),
-        Err(NotHeld::Changed)
-    );
+    assert_eq!(ledger.hold(PluginIndex(0), vec![footprint("a", &[1], false)]), Err(NotHeld::Changed));
+    assert_eq!(ledger.hold(PluginIndex(0), vec![footprint("b", &[1], false)]), Err(NotHeld::Changed));
     assert!(ledger.held(PluginIndex(0)).is_empty());
 }
 
@@ -417,14 +325,8 @@ fn an_id_belongs_to_one_plugin_even_if_it_cannot_be_given() {
     ledger.report(PluginIndex(0), vec![footprint("z", &[1], false)]);
     ledger.report(PluginIndex(1), vec![footprint("a", &[1], false)]);
     ledger.report(PluginIndex(2), vec![footprint("a", &[2], false)]);
-    assert_eq!(
-        lost(&ledger, 1),
-        ["a: node c 10:1 is already given to z of plugin zero"]
-    );
-    assert_eq!(
-        lost(&ledger, 2),
-        ["a: id a is already one of plugin first; ids are unique on a node"]
-    );
+    assert_eq!(lost(&ledger, 1), ["a: node c 10:1 is already given to z of plugin zero"]);
+    assert_eq!(lost(&ledger, 2), ["a: id a is already one of plugin first; ids are unique on a node"]);
     assert!(ledger.lost(PluginIndex(2))[&id("a")].id_taken && !ledger.lost(PluginIndex(1))[&id("a")].id_taken);
 }
 
@@ -440,10 +342,7 @@ fn sharing_takes_two() {
 
 #[test]
 fn a_node_is_shared_by_all_or_by_nobody() {
-    let shared = |id: &str| Footprint {
-        shared: vec![number(1)],
-        ..footprint(id, &[], false)
-    };
+    let shared = |id: &str| Footprint { shared: vec![number(1)], ..footprint(id, &[], false) };
     let ledger = ledger();
     ledger.report(PluginIndex(0), vec![shared("a"), shared("b")]);
     ledger.report(PluginIndex(1), vec![footprint("c", &[1], false), shared("d")]);
@@ -466,10 +365,7 @@ fn a_device_and_a_part_of_it_are_not_two() {
     let card = node.device("drm", "card0").unwrap();
     let render = node.device("drm", "renderD128").unwrap();
     let other = node.device("pci", "0000:00:02.0").unwrap();
-    let of = |id: &str, device: &DevicePath| Footprint {
-        backing: vec![device.clone()],
-        ..footprint(id, &[], false)
-    };
+    let of = |id: &str, device: &DevicePath| Footprint { backing: vec![device.clone()], ..footprint(id, &[], false) };
     let outcome = |footprints: Vec<Footprint>| {
         let ledger = ledger();
         ledger.report(PluginIndex(0), footprints);
@@ -483,10 +379,7 @@ fn a_device_and_a_part_of_it_are_not_two() {
         outcome(vec![of("part", &render), of("whole", &gpu)]),
         ["whole: device 0000:00:01.0 already backs part of plugin first, or a part of it does"]
     );
-    assert_eq!(
-        outcome(vec![of("card", &card), of("render", &render), of("other", &other)]),
-        [""; 0]
-    );
+    assert_eq!(outcome(vec![of("card", &card), of("render", &render), of("other", &other)]), [""; 0]);
 }
 
 #[test]
@@ -559,10 +452,7 @@ fn small_tree() -> Vec<DevicePath> {
         add(&format!("bus/f{function}"));
         (0..4).for_each(|n| add(&format!("bus/f{function}/n{function}{n}")));
     }
-    devgate_fake_node::RecordedNode::parse("tree", &text)
-        .unwrap()
-        .devices("pci")
-        .unwrap()
+    devgate_fake_node::RecordedNode::parse("tree", &text).unwrap().devices("pci").unwrap()
 }
 
 proptest! {
@@ -619,31 +509,18 @@ proptest! {
 #[test]
 fn another_order_gives_to_others_and_what_left_keeps_only_what_it_holds() {
     let ledger = ledger();
-    let (a, b, c) = (
-        footprint("a", &[1], false),
-        footprint("b", &[1], false),
-        footprint("c", &[2], false),
-    );
+    let (a, b, c) = (footprint("a", &[1], false), footprint("b", &[1], false), footprint("c", &[2], false));
     ledger.report(PluginIndex(0), vec![a.clone(), c.clone()]);
     ledger.report(PluginIndex(1), vec![b]);
     let named = |index: usize, name: &str| (PluginIndex(index), name.to_owned());
     ledger.arrange(&[named(1, "second"), named(0, "first")]);
-    assert_eq!(
-        lost(&ledger, 0),
-        ["a: node c 10:1 is already given to b of plugin second"]
-    );
+    assert_eq!(lost(&ledger, 0), ["a: node c 10:1 is already given to b of plugin second"]);
     ledger.arrange(&[named(0, "first"), named(1, "second")]);
     ledger.hold(PluginIndex(0), vec![c]).unwrap();
     ledger.arrange(&[named(1, "second"), named(3, "third")]);
-    ledger.report(
-        PluginIndex(3),
-        vec![footprint("d", &[2], false), footprint("e", &[5], false)],
-    );
+    ledger.report(PluginIndex(3), vec![footprint("d", &[2], false), footprint("e", &[5], false)]);
     assert_eq!(lost(&ledger, 1), [""; 0], "what was not held is free");
-    assert_eq!(
-        lost(&ledger, 3),
-        ["d: node c 10:2 is already given to c of plugin first"]
-    );
+    assert_eq!(lost(&ledger, 3), ["d: node c 10:2 is already given to c of plugin first"]);
     ledger.report(PluginIndex(0), vec![a]);
     assert_eq!(lost(&ledger, 1), [""; 0], "who left footprints nothing");
 }

@@ -56,9 +56,7 @@ impl Area {
     /// The first of these devices that the write may act on: one of the area, beneath one, or above one.
     fn reaches<'d>(&self, backing: &'d [DevicePath]) -> Option<&'d DevicePath> {
         let touches = |a: &DevicePath, b: &DevicePath| a == b || a.is_beneath(b) || b.is_beneath(a);
-        backing
-            .iter()
-            .find(|device| self.devices.iter().any(|area| touches(device, area)))
+        backing.iter().find(|device| self.devices.iter().any(|area| touches(device, area)))
     }
 }
 
@@ -74,13 +72,7 @@ impl Ledger {
     /// Begins a write; refused if a unit that another consumer holds is among what it may act on. Until it is over, no unit among
     /// that is handed out.
     pub(crate) fn begin_write(&self, intent: Intent<'_>) -> Result<Writing, NotWritten> {
-        let Intent {
-            index,
-            ids,
-            devices,
-            given_up,
-            reached,
-        } = intent;
+        let Intent { index, ids, devices, given_up, reached } = intent;
         let area = Arc::new(Area { index, ids, devices });
         // Held while the write is noted: what is handed out before counts, what would be after sees the note. Who gives up
         // waiting and hands the unit out does so before, and is seen here, or after.

@@ -35,21 +35,13 @@ impl Add for Cost {
     type Output = Self;
 
     fn add(self, more: Self) -> Self {
-        Self {
-            apart: self.apart + more.apart,
-            own: self.own + more.own,
-            around: self.around + more.around,
-        }
+        Self { apart: self.apart + more.apart, own: self.own + more.own, around: self.around + more.around }
     }
 }
 
 impl Cost {
     /// Less than all others.
-    pub(super) const LEAST: Self = Self {
-        apart: i64::MIN,
-        own: i64::MIN,
-        around: i64::MIN,
-    };
+    pub(super) const LEAST: Self = Self { apart: i64::MIN, own: i64::MIN, around: i64::MIN };
 
     /// Compares this for so many units with another for others, for each unit.
     pub(super) fn compare_each(self, count: usize, other: Self, others: usize) -> Ordering {
@@ -86,32 +78,19 @@ impl<'a> Costs<'a> {
             let beneath = branches.get(n).copied().unwrap_or_default();
             add(&mut branches, *above, beneath);
         }
-        Self {
-            topology,
-            placement,
-            branches,
-            units,
-        }
+        Self { topology, placement, branches, units }
     }
 
     /// One more of a unit, without what the branches that it is on say to that.
     pub(super) fn unit(&self, unit: usize) -> Cost {
         let (taken, others) = self.units.get(unit).copied().unwrap_or_default();
-        let depth = self
-            .topology
-            .positions
-            .get(unit)
-            .map_or(0, |position| i64::from(position.depth));
+        let depth = self.topology.positions.get(unit).map_or(0, |position| i64::from(position.depth));
         let own = match self.placement {
             Placement::Packed => others - 1,
             Placement::Spread => others,
         };
         // The branches will count the pairs of this unit's own replicas as well.
-        Cost {
-            apart: depth * taken,
-            own,
-            around: -depth * own,
-        }
+        Cost { apart: depth * taken, own, around: -depth * own }
     }
 
     /// `more` units beneath a branch; nothing for the root, which everything is beneath.

@@ -21,12 +21,7 @@ pub(super) fn cheapest(topology: &Topology, costs: &Costs<'_>, open: &dyn Fn(usi
         at.for_each(|blocks| blocks.push(block));
     };
     for (unit, position) in topology.positions.iter().enumerate().filter(|(unit, _)| open(*unit)) {
-        let block = Block {
-            cost: costs.unit(unit),
-            count: 1,
-            first: unit,
-            branch: None,
-        };
+        let block = Block { cost: costs.unit(unit), count: 1, first: unit, branch: None };
         add(&mut blocks, position.branch, block);
     }
     for (n, above) in topology.branches.iter().enumerate().rev() {
@@ -36,11 +31,7 @@ pub(super) fn cheapest(topology: &Topology, costs: &Costs<'_>, open: &dyn Fn(usi
             add(&mut blocks, *above, block);
         }
     }
-    let mut greedy = Greedy {
-        costs,
-        blocks,
-        known: HashMap::new(),
-    };
+    let mut greedy = Greedy { costs, blocks, known: HashMap::new() };
     greedy.take(0, rest)
 }
 
@@ -61,11 +52,7 @@ struct Block {
 impl Block {
     fn of(beneath: &[Self], branch: usize, rest: usize, costs: &Costs<'_>) -> Option<Self> {
         let count = beneath.iter().map(|block| block.count).sum();
-        let all = || {
-            beneath
-                .iter()
-                .fold(costs.branch(branch, count), |sum, block| sum + block.cost)
-        };
+        let all = || beneath.iter().fold(costs.branch(branch, count), |sum, block| sum + block.cost);
         Some(Self {
             cost: if count <= rest { all() } else { Cost::LEAST },
             count,
@@ -136,11 +123,7 @@ impl Greedy<'_> {
     fn end(&mut self, (cost, taken, _): Way, block: &Block, left: usize) -> Option<Way> {
         let branch = block.branch.filter(|_| block.count >= left)?;
         let (part, _) = self.take(branch, left);
-        Some((
-            cost + part + self.costs.branch(branch, left),
-            taken,
-            Some((branch, left)),
-        ))
+        Some((cost + part + self.costs.branch(branch, left), taken, Some((branch, left))))
     }
 
     /// Adds all units of a block.

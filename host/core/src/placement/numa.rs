@@ -68,11 +68,7 @@ mod tests {
         let free = BTreeMap::from([(0b001, 4), (0b010, 3), (0b100, 2)]);
         assert_eq!(smallest_sets(0, &free, 2), [0b100, 0b010, 0b001]);
         assert_eq!(smallest_sets(0, &free, 4), [0b001]);
-        assert_eq!(
-            smallest_sets(0, &free, 6),
-            [0b101, 0b011],
-            "the last two have room for five"
-        );
+        assert_eq!(smallest_sets(0, &free, 6), [0b101, 0b011], "the last two have room for five");
         assert_eq!(smallest_sets(0b100, &free, 2), [0b100], "what must be taken counts");
         assert_eq!(smallest_sets(0b100, &free, 5), [0b110, 0b101]);
         assert_eq!(smallest_sets(0, &BTreeMap::from([(0b11, 2), (0b100, 1)]), 2), [0b11]);

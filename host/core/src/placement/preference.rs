@@ -32,9 +32,7 @@ impl Request {
         resource: &ResourceName,
         ignored_answers: &IgnoredAnswers,
     ) -> Option<Vec<String>> {
-        let component = calls
-            .component()
-            .filter(|component| component.profile().preference && self.replicas <= 1)?;
+        let component = calls.component().filter(|component| component.profile().preference && self.replicas <= 1)?;
         let units = self.units();
         let must: Vec<String> = self.must().map(str::to_owned).collect();
         if must.len() >= self.size || units.len() <= self.size {
@@ -57,12 +55,7 @@ impl Request {
         };
         let name = calls.grants.policy.name.as_str();
         let message = format!("plugin {name}: resource {resource}: choose {now}");
-        if ignored_answers
-            .0
-            .lock()
-            .line(&reason, Again::Never, Instant::now())
-            .is_some()
-        {
+        if ignored_answers.0.lock().line(&reason, Again::Never, Instant::now()).is_some() {
             tracing::warn!(
                 plugin = name,
                 family = "guest",
@@ -125,10 +118,7 @@ mod tests {
     ) -> (Plugins, Arc<dyn Offer>, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let mut fake = Fake::gpus();
-        fake.profile = Profile {
-            preference: true,
-            ..Profile::default()
-        };
+        fake.profile = Profile { preference: true, ..Profile::default() };
         let count = Arc::clone(&asked);
         fake.choose = Box::new(move |units, must, size| {
             count.fetch_add(1, Ordering::SeqCst);
@@ -154,10 +144,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_component_that_knows_better_is_followed() {
         let (_plugins, offer, asked) = gpus(POLICY, |units, size| {
-            assert_eq!(
-                (units, size),
-                (["0000:00:01.0".to_owned(), "0000:00:02.0".to_owned()].as_slice(), 1)
-            );
+            assert_eq!((units, size), (["0000:00:01.0".to_owned(), "0000:00:02.0".to_owned()].as_slice(), 1));
             Ok(vec!["0000:00:02.0".into()])
         })
         .await;
@@ -203,11 +190,7 @@ mod tests {
     async fn replicas_are_the_hosts_own() {
         let policy = POLICY.replace("    health:", "    replicas: 2\n    health:");
         let (_plugins, offer, asked) = gpus(&policy, |_, _| Ok(vec!["0000:00:02.0".into()])).await;
-        let both = [
-            "0000:00:01.0::1".to_owned(),
-            "0000:00:02.0::0".to_owned(),
-            "0000:00:02.0::1".to_owned(),
-        ];
+        let both = ["0000:00:01.0::1".to_owned(), "0000:00:02.0::0".to_owned(), "0000:00:02.0::1".to_owned()];
         assert_eq!(offer.choose(&both, &[], 1).await, ["0000:00:02.0::0"], "the least used");
         assert_eq!(asked.load(Ordering::SeqCst), 0);
     }

@@ -45,19 +45,9 @@ impl Request {
         for id in must_include {
             *free.get_mut(&find(id)?)? = false;
         }
-        let free = free.into_iter().map(|((unit, number), may_be_left)| Free {
-            unit,
-            number,
-            may_be_left,
-        });
+        let free = free.into_iter().map(|((unit, number), may_be_left)| Free { unit, number, may_be_left });
         let free = free.collect();
-        Some(Self {
-            snapshot,
-            replicas,
-            placement,
-            size,
-            free,
-        })
+        Some(Self { snapshot, replicas, placement, size, free })
     }
 
     /// How many ids there are to choose from.

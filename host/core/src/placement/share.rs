@@ -49,11 +49,7 @@ mod tests {
     use super::*;
 
     fn slots(all: &[(u32, u32)]) -> Vec<Slots> {
-        let slot = |(free, must): &(u32, u32)| Slots {
-            free: *free,
-            must: *must,
-            used: 0,
-        };
+        let slot = |(free, must): &(u32, u32)| Slots { free: *free, must: *must, used: 0 };
         all.iter().map(slot).collect()
     }
 

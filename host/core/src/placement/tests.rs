@@ -208,23 +208,15 @@ fn eight_gpus(free: &[usize], replicas: u32) -> World {
     };
     let slot = |n: usize| {
         let free = u32::try_from(free.iter().filter(|free| **free == n).count()).unwrap();
-        Slots {
-            free,
-            must: 0,
-            used: replicas - free,
-        }
+        Slots { free, must: 0, used: replicas - free }
     };
-    World {
-        places: (0..8).map(place).collect(),
-        slots: (0..8).map(slot).collect(),
-    }
+    World { places: (0..8).map(place).collect(), slots: (0..8).map(slot).collect() }
 }
 
 fn taken(world: &World, size: u32, placement: Placement) -> Vec<usize> {
     let counts = world.choose(size, placement).unwrap();
     let each = counts.iter().enumerate();
-    each.flat_map(|(n, count)| std::iter::repeat_n(n, *count as usize))
-        .collect()
+    each.flat_map(|(n, count)| std::iter::repeat_n(n, *count as usize)).collect()
 }
 
 #[test]
@@ -233,11 +225,7 @@ fn neighbours_on_one_switch_then_on_one_processor() {
     assert_eq!(taken(&eight_gpus(&[0, 1, 2, 3, 4, 5, 6, 7], 1), 2, Packed), [0, 1]);
     assert_eq!(taken(&eight_gpus(&[1, 2, 4, 6, 7], 1), 2, Packed), [6, 7]);
     assert_eq!(taken(&eight_gpus(&[1, 2, 4, 5, 6, 7], 1), 4, Packed), [4, 5, 6, 7]);
-    assert_eq!(
-        taken(&eight_gpus(&[0, 3, 4, 7], 1), 2, Packed),
-        [0, 3],
-        "on one processor"
-    );
+    assert_eq!(taken(&eight_gpus(&[0, 3, 4, 7], 1), 2, Packed), [0, 3], "on one processor");
 }
 
 /// Every set of free ones, every size.
@@ -255,10 +243,7 @@ fn of_eight_gpus_nothing_is_cheaper_on_one_processor_and_little_on_two() {
                 continue;
             }
             let [close, closest] = costs.map(|cost| -cost.unwrap().not_shared);
-            assert!(
-                close * 5 >= closest * 4,
-                "{close} of {closest}: {size} of {free:?}, {placement:?}"
-            );
+            assert!(close * 5 >= closest * 4, "{close} of {closest}: {size} of {free:?}, {placement:?}");
         }
     }
 }
@@ -286,17 +271,8 @@ fn replicas_are_taken_from_different_units_and_of_the_least_used() {
 
 #[test]
 fn the_lowest_ids_where_nothing_else_decides() {
-    let places = (0..10_000)
-        .map(|_| ("pci0/port".to_owned(), BTreeSet::from([0])))
-        .collect();
-    let slots = vec![
-        Slots {
-            free: 1,
-            must: 0,
-            used: 0
-        };
-        10_000
-    ];
+    let places = (0..10_000).map(|_| ("pci0/port".to_owned(), BTreeSet::from([0]))).collect();
+    let slots = vec![Slots { free: 1, must: 0, used: 0 }; 10_000];
     let world = World { places, slots };
     assert_eq!(taken(&world, 3, Placement::Packed), [0, 1, 2]);
 }
@@ -304,21 +280,13 @@ fn the_lowest_ids_where_nothing_else_decides() {
 /// 10,000 units on a hundred switches of different sizes behind ten root complexes.
 #[test]
 fn thousands_out_of_ten_thousand_are_nearly_as_close_as_can_be() {
-    let place = |n: usize| {
-        (
-            format!("pci{}/port{}/dev{n}", n % 10, n % 97 * n % 100),
-            BTreeSet::new(),
-        )
-    };
+    let place = |n: usize| (format!("pci{}/port{}/dev{n}", n % 10, n % 97 * n % 100), BTreeSet::new());
     let slots = (0..10_000).map(|n| Slots {
         free: u32::from(n % 7 != 0),
         must: u32::from(n % 1_000 == 1 && n % 7 != 0),
         used: u32::from(n % 7 == 0),
     });
-    let world = World {
-        places: (0..10_000).map(place).collect(),
-        slots: slots.collect(),
-    };
+    let world = World { places: (0..10_000).map(place).collect(), slots: slots.collect() };
     // Pairs share a place as often as two of the units beneath it can be picked.
     let shared = |counts: &[u32]| -> i64 {
         let mut beneath = HashMap::new();
@@ -330,10 +298,7 @@ fn thousands_out_of_ten_thousand_are_nearly_as_close_as_can_be() {
         beneath.into_values().map(pairs).sum()
     };
     for size in [16, 5_000] {
-        let (chosen, cheapest) = (
-            world.choose(size, Placement::Packed),
-            world.cheapest(size, Placement::Packed),
-        );
+        let (chosen, cheapest) = (world.choose(size, Placement::Packed), world.cheapest(size, Placement::Packed));
         let (chosen, cheapest) = (chosen.unwrap(), cheapest.unwrap());
         assert_eq!(chosen.iter().sum::<u32>(), size);
         let (close, closest) = (shared(&chosen), shared(&cheapest));

@@ -29,11 +29,9 @@ struct Slot {
 impl Debounce {
     /// Notes what is asked for.
     pub(super) fn ask(&mut self, asked: Asked, now: Instant) {
-        for (what, turn) in [
-            (Asked::HARDWARE, &mut self.hardware),
-            (Asked::HEALTH, &mut self.health),
-            (Asked::UNITS, &mut self.units),
-        ] {
+        for (what, turn) in
+            [(Asked::HARDWARE, &mut self.hardware), (Asked::HEALTH, &mut self.health), (Asked::UNITS, &mut self.units)]
+        {
             if asked.has(what) {
                 let earliest = turn.not_before.map_or(now, |earliest| earliest.max(now));
                 turn.due.get_or_insert(earliest);

@@ -36,9 +36,7 @@ impl Plugin {
 
     /// Takes out the units whose ids are one new id too many.
     pub(super) fn too_many_ids(&mut self, inventory: &mut Inventory) -> Option<Rejection> {
-        let beyond = self
-            .id_rate_limit
-            .beyond(inventory.units().map(|unit| &unit.id), Instant::now());
+        let beyond = self.id_rate_limit.beyond(inventory.units().map(|unit| &unit.id), Instant::now());
         let first = beyond.iter().min()?;
         let rejection = Rejection {
             what: match beyond.len() - 1 {

@@ -41,10 +41,7 @@ impl Plugin {
             if self.is_idle(&matched) {
                 self.core.recorder.set_state(State::Idle);
                 if !was_idle {
-                    tracing::info!(
-                        plugin = name,
-                        "plugin {name}: idle, no selector matches a device of this node"
-                    );
+                    tracing::info!(plugin = name, "plugin {name}: idle, no selector matches a device of this node");
                 }
                 was_idle = true;
                 // Why it could not be had when it was needed says nothing of the next time, which may be days later.

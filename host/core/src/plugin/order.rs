@@ -33,10 +33,7 @@ impl Plugin {
         let silent = ledger.silent_before(self.core.index);
         let arranged = Some(ledger.arranged());
         if silent.is_empty() || self.order.arranged != arranged {
-            self.order = Order {
-                arranged,
-                ..Order::default()
-            };
+            self.order = Order { arranged, ..Order::default() };
         }
         for other in silent {
             let Some(grants) = other.grants.filter(|_| !self.order.apart.contains_key(&other.index)) else {

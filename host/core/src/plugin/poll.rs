@@ -13,12 +13,7 @@ impl Plugin {
     /// Looks at what every unit is made of, and asks the component for its verdicts if `ask`. One hop to a thread that may
     /// wait, whatever there is to do. Returns whether hardware came or went.
     pub(super) async fn poll(&mut self, component: &Arc<dyn Component>, ask: bool) -> Result<bool, CallError> {
-        let pools = self
-            .units
-            .inventory()
-            .pools
-            .iter()
-            .map(|(name, pool)| (name.clone(), pool.clone()));
+        let pools = self.units.inventory().pools.iter().map(|(name, pool)| (name.clone(), pool.clone()));
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
         let _turn = self.calls.services.component_state.write_turn().await?;
@@ -46,7 +41,6 @@ impl Plugin {
 
     pub(super) fn apply_verdicts(&mut self, units: &[Arc<UnitRecord>], verdicts: &[Verdict]) {
         let policy = Arc::clone(self.policy());
-        self.units
-            .apply_verdicts(units, verdicts, &policy, &self.shared.health_store);
+        self.units.apply_verdicts(units, verdicts, &policy, &self.shared.health_store);
     }
 }

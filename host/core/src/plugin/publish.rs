@@ -48,9 +48,7 @@ impl Plugin {
                 }));
             }
             list.devices.sort_by(|a, b| a.id.cmp(&b.id));
-            let resource = known
-                .cloned()
-                .unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
+            let resource = known.cloned().unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
             let snapshot = Arc::new(snapshot);
             // First, so that who has the list and asks for the status is told of the same.
             core.shown.show(name, Arc::clone(&snapshot));
@@ -74,11 +72,7 @@ impl Plugin {
         if self.policy().labels.is_empty() {
             return;
         }
-        let derived = if self.is_stale() {
-            Derived::default()
-        } else {
-            self.units.labels(self.policy(), others)
-        };
+        let derived = if self.is_stale() { Derived::default() } else { self.units.labels(self.policy(), others) };
         self.shared.labels.tells(&self.policy().name, derived);
     }
 
@@ -102,9 +96,7 @@ impl Plugin {
     /// Says what ids are made of that only the kubelet knows of.
     pub(super) fn complete(&self) {
         let lifecycle = self.calls.has_lifecycle();
-        self.core
-            .allocations
-            .complete(&self.units.inventory().pools, self.policy(), lifecycle);
+        self.core.allocations.complete(&self.units.inventory().pools, self.policy(), lifecycle);
     }
 
     /// Whether it may be known in a moment what pods have: then nothing has to be offered as unhealthy before.
@@ -141,11 +133,7 @@ impl Plugin {
             }
         }
         if let Some(more) = changes.len().checked_sub(LOGGED_AT_ONCE).filter(|more| *more > 0) {
-            tracing::warn!(
-                plugin = name,
-                more,
-                "plugin {name}: the health of {more} more devices changed"
-            );
+            tracing::warn!(plugin = name, more, "plugin {name}: the health of {more} more devices changed");
         }
     }
 }

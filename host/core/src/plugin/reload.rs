@@ -43,9 +43,7 @@ pub(crate) enum Command {
         answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, ReloadProblem>>,
     },
     /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
-    Confirm {
-        answer: oneshot::Sender<Result<(), ReloadProblem>>,
-    },
+    Confirm { answer: oneshot::Sender<Result<(), ReloadProblem>> },
     /// Switch to what was tried last.
     Switch,
     /// Forget it.
@@ -108,10 +106,7 @@ impl Plugin {
                 None
             }
             Command::Confirm { answer } => {
-                let spoken = self
-                    .candidate
-                    .as_ref()
-                    .map_or(Ok(()), |candidate| self.against(candidate));
+                let spoken = self.candidate.as_ref().map_or(Ok(()), |candidate| self.against(candidate));
                 drop(answer.send(spoken));
                 None
             }
@@ -173,15 +168,11 @@ impl Plugin {
     fn switch(&mut self, candidate: Candidate) {
         let name = self.core.name().to_owned();
         self.calls = Arc::clone(&candidate.calls);
-        self.core
-            .ledger
-            .knows(self.core.index, Arc::clone(&candidate.calls.grants));
+        self.core.ledger.knows(self.core.index, Arc::clone(&candidate.calls.grants));
         self.core.replace_calls(candidate.calls);
         self.order = Order::default();
         let policy = self.policy();
-        self.shared
-            .labels
-            .expects(&policy.name, &policy.labels, &self.core.recorder);
+        self.shared.labels.expects(&policy.name, &policy.labels, &self.core.recorder);
         self.relabel = true;
         self.failing = None;
         self.take_answer(candidate.inventory, candidate.rejected);
@@ -190,9 +181,7 @@ impl Plugin {
         let offered: HashMap<_, _> = units.map(|unit| (unit.id.clone(), Arc::clone(unit))).collect();
         for (units, verdicts) in candidate.verdicts {
             for (unit, verdict) in units.iter().zip(verdicts) {
-                let same = offered
-                    .get(&unit.id)
-                    .is_some_and(|offered| offered.is_same_hardware(unit));
+                let same = offered.get(&unit.id).is_some_and(|offered| offered.is_same_hardware(unit));
                 if same && !self.units.has_verdict(&unit.id) {
                     self.apply_verdicts(std::slice::from_ref(unit), &[verdict]);
                 }
@@ -209,12 +198,7 @@ impl Plugin {
     pub(super) fn drain(&mut self) {
         let policy = Arc::clone(self.policy());
         let gone = self.resources.keys().filter(|name| {
-            let empty = self
-                .units
-                .inventory()
-                .pools
-                .get(*name)
-                .is_none_or(|pool| pool.units.is_empty());
+            let empty = self.units.inventory().pools.get(*name).is_none_or(|pool| pool.units.is_empty());
             !policy.grants_resource(name) && empty
         });
         let gone: BTreeSet<_> = gone.cloned().collect();
@@ -259,10 +243,7 @@ impl Plugin {
                 break;
             }
         }
-        tracing::info!(
-            plugin = name,
-            "plugin {name}: is not in the policy any more and has ended"
-        );
+        tracing::info!(plugin = name, "plugin {name}: is not in the policy any more and has ended");
     }
 }
 

@@ -26,9 +26,7 @@ impl<T: Send + 'static> SingleFlight<T> {
         let task = self.0.get_or_insert_with(|| tokio::task::spawn_blocking(work));
         let host = |message: String| CallError::Host(HostFault(message));
         let Ok(ended) = tokio::time::timeout(patience, task).await else {
-            return Err(host(format!(
-                "did not return within {patience:?}; it is still waited for"
-            )));
+            return Err(host(format!("did not return within {patience:?}; it is still waited for")));
         };
         self.0 = None;
         ended.map_err(|panic| host(format!("panicked: {panic}")))

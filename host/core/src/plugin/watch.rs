@@ -55,9 +55,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let shown = core.shown.all();
     let units = shown.values().flat_map(|snapshot| &snapshot.pool.units);
     let resting = units.filter(|unit| resting.get(&unit.id).is_some()).count();
-    let resources = shown
-        .iter()
-        .map(|(name, snapshot)| resource(core, name, snapshot, &held));
+    let resources = shown.iter().map(|(name, snapshot)| resource(core, name, snapshot, &held));
     PluginStatus {
         name: policy.name.to_string(),
         state: match noted.state {
@@ -81,10 +79,7 @@ fn resource(core: &Core, name: &ResourceName, snapshot: &Snapshot, held: &BTreeS
     let taken = core.allocations.taken_by_others(name);
     let consumers = |id: &UnitId| {
         let by = taken.get(id.as_str()).into_iter().flatten();
-        by.map(|by| escape(&by.who, 160))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
+        by.map(|by| escape(&by.who, 160)).collect::<BTreeSet<_>>().into_iter().collect()
     };
     let device = |(unit, published): (&Arc<UnitRecord>, &Published)| DeviceStatus {
         id: unit.id.to_string(),

@@ -313,9 +313,7 @@ impl Plugins {
         for name in policy.plugins.keys() {
             let running = self.running.get(name).map(|running| running.index);
             // One that is back while pods still hold what it gave goes on where it was.
-            let index = running
-                .or_else(|| self.leaving_as(name))
-                .unwrap_or_else(|| self.next_index());
+            let index = running.or_else(|| self.leaving_as(name)).unwrap_or_else(|| self.next_index());
             order.push((index, name.to_string()));
         }
         self.shared.ledger.arrange(&order);

@@ -60,11 +60,7 @@ fn count(seen: &mut All, held: Vec<Reclaimable>, holders: &Holders, grace: Durat
     let (mut before, mut due) = (std::mem::take(seen), Vec::new());
     for held in held {
         let known = before.remove(&key(&held)).filter(|seen| seen.since == held.since);
-        let mut of = known.unwrap_or(Seen {
-            since: held.since,
-            by: None,
-            absent: 0,
-        });
+        let mut of = known.unwrap_or(Seen { since: held.since, by: None, absent: 0 });
         // A look that began before shows the pod before.
         if holders.begun > held.since && is_seen_at(&held.resource, &held.id, holders) {
             of.by = Some(holders.process);

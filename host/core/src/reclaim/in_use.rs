@@ -6,9 +6,7 @@ use std::ops::Bound;
 
 /// Whether a look shows a container with an id or one of its replicas.
 pub(super) fn is_seen(resource: &ResourceName, id: &str, holders: &Holders) -> bool {
-    is_in(resource, id, |at| {
-        holders.seen.range::<Offered, _>(at).next().map(|(key, _)| key)
-    })
+    is_in(resource, id, |at| holders.seen.range::<Offered, _>(at).next().map(|(key, _)| key))
 }
 
 /// Whether a look shows no container with an id or one of its replicas. `known` if this very process has shown one with it.

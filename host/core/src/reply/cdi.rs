@@ -12,10 +12,7 @@ pub(super) fn names<'a>(
     said: impl IntoIterator<Item = &'a String>,
 ) -> Result<BTreeSet<String>, Refused> {
     let mut made = BTreeSet::new();
-    let templates = rules
-        .cdi
-        .iter()
-        .filter_map(|(kind, rule)| Some((kind, rule.template()?)));
+    let templates = rules.cdi.iter().filter_map(|(kind, rule)| Some((kind, rule.template()?)));
     for (kind, template) in templates {
         for record in records {
             let device = template
@@ -24,9 +21,7 @@ pub(super) fn names<'a>(
             let name = format!("{kind}={device}");
             if !is_cdi_device(&name) {
                 let name = escape(&name, 160);
-                return Err(Refused(format!(
-                    "CDI device \"{name}\" (containers.cdi) is not a name that CDI allows"
-                )));
+                return Err(Refused(format!("CDI device \"{name}\" (containers.cdi) is not a name that CDI allows")));
             }
             made.insert(name);
         }
@@ -44,14 +39,10 @@ fn check(rules: &Rules, made: &BTreeSet<String>, name: &str) -> Result<(), Refus
     let shown = escape(name, 160);
     let parts = name.split_once('=').filter(|_| is_cdi_device(name));
     let Some((kind, device)) = parts else {
-        return Err(Refused(format!(
-            "CDI device \"{shown}\" is not a name such as vendor.com/class=name"
-        )));
+        return Err(Refused(format!("CDI device \"{shown}\" is not a name such as vendor.com/class=name")));
     };
     let Some(rule) = rules.cdi.get(kind) else {
-        return Err(Refused(format!(
-            "CDI device \"{shown}\" is not granted (containers.cdi)"
-        )));
+        return Err(Refused(format!("CDI device \"{shown}\" is not granted (containers.cdi)")));
     };
     let expected = match rule {
         ValueRule::Template(_) if made.contains(name) => return Ok(()),
@@ -64,7 +55,5 @@ fn check(rules: &Rules, made: &BTreeSet<String>, name: &str) -> Result<(), Refus
             Err(expected) => expected.to_string(),
         },
     };
-    Err(Refused(format!(
-        "CDI device \"{shown}\" is named, but the policy expects {expected}"
-    )))
+    Err(Refused(format!("CDI device \"{shown}\" is named, but the policy expects {expected}")))
 }

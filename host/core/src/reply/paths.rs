@@ -81,9 +81,7 @@ pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Ve
         let twice = mounts.iter().filter(|other| other.container_path == *path).count() > 1;
         if twice || nodes.iter().any(|node| node.container_path == *path) {
             let path = escape(path, 80);
-            return Err(Refused(format!(
-                "two edits would both be {path} in the container (containers.mounts)"
-            )));
+            return Err(Refused(format!("two edits would both be {path} in the container (containers.mounts)")));
         }
     }
     Ok(mounts)

@@ -26,19 +26,8 @@ fn node(path: &str, minor: u32, shared: bool) -> crate::units::GrantedNode {
     let policy = plugin_policy(POLICY);
     let offer = policy.hardware[0].node_offer("drm", "card0").unwrap();
     crate::units::GrantedNode {
-        node: DeviceNode {
-            path: path.into(),
-            number: NodeNumber {
-                kind: NodeKind::Character,
-                major: 226,
-                minor,
-            },
-        },
-        grant: NodeGrant {
-            shared,
-            access: Access::READ_WRITE,
-            container_path: offer.container_path,
-        },
+        node: DeviceNode { path: path.into(), number: NodeNumber { kind: NodeKind::Character, major: 226, minor } },
+        grant: NodeGrant { shared, access: Access::READ_WRITE, container_path: offer.container_path },
         owner: None,
         group: None,
     }
@@ -73,12 +62,8 @@ fn reply(edits: Edits) -> Result<Reply, Refused> {
 }
 
 fn with(env: &[(&str, &str)], annotations: &[(&str, &str)], cdi: &[&str]) -> Edits {
-    let list = |values: &[(&str, &str)]| {
-        values
-            .iter()
-            .map(|(name, value)| property(name, value))
-            .collect::<Vec<Property>>()
-    };
+    let list =
+        |values: &[(&str, &str)]| values.iter().map(|(name, value)| property(name, value)).collect::<Vec<Property>>();
     Edits {
         env: list(env),
         annotations: list(annotations),
@@ -91,11 +76,7 @@ fn with(env: &[(&str, &str)], annotations: &[(&str, &str)], cdi: &[&str]) -> Edi
 fn what_a_template_says_is_set_whether_or_not_the_component_says_it() {
     let silent = reply(Edits::default()).unwrap();
     insta::assert_debug_snapshot!(silent);
-    let said = with(
-        &[("GPUS", "gpu-0,gpu-1")],
-        &[("v.com/uuids", "u0,u1")],
-        &["v.com/gpu=gpu-1", "v.com/gpu=gpu-0"],
-    );
+    let said = with(&[("GPUS", "gpu-0,gpu-1")], &[("v.com/uuids", "u0,u1")], &["v.com/gpu=gpu-1", "v.com/gpu=gpu-0"]);
     assert_eq!(reply(said).unwrap(), silent);
 }
 
@@ -110,16 +91,7 @@ fn what_the_policy_lists_is_the_components_choice() {
     assert_eq!(chosen.env["MODE"], "safe");
     assert_eq!(chosen.annotations["v.com/mode"], "fast");
     let names: Vec<_> = chosen.cdi.iter().map(String::as_str).collect();
-    assert_eq!(
-        names,
-        [
-            "v.com/any=x:1",
-            "v.com/gpu=gpu-0",
-            "v.com/gpu=gpu-1",
-            "v.com/lib=all",
-            "v.com/lib=base"
-        ]
-    );
+    assert_eq!(names, ["v.com/any=x:1", "v.com/gpu=gpu-0", "v.com/gpu=gpu-1", "v.com/lib=all", "v.com/lib=base"]);
 }
 
 #[test]
@@ -141,10 +113,7 @@ fn what_the_policy_does_not_expect_is_refused() {
     insta::assert_snapshot!(refused(&[], &[], &["gpu-0"]), @r#"CDI device "gpu-0" is not a name such as vendor.com/class=name"#);
     insta::assert_snapshot!(refused(&[], &[("cdi.k8s.io/x", "v.com/gpu=gpu-0")], &[]), @r#"annotation cdi.k8s.io/x names CDI devices, which the component has to name in the edit "cdi""#);
     insta::assert_snapshot!(refused(&[], &[], &["v.com/gpu=gpu-5"]), @r#"CDI device "v.com/gpu=gpu-5" is named, but the policy expects what "{ids}" makes of the allocated units"#);
-    let unknown = Edits {
-        properties: vec![property("hooks\n", "x")],
-        ..Edits::default()
-    };
+    let unknown = Edits { properties: vec![property("hooks\n", "x")], ..Edits::default() };
     insta::assert_snapshot!(reply(unknown).unwrap_err(), @r#"edit "hooks\n" is not known to this host"#);
 }
 
@@ -157,23 +126,13 @@ fn a_template_that_a_unit_cannot_fill_gives_nothing() {
     let mut odd = (*unit(0)).clone();
     odd.id = UnitId::try_new("gpu-0-").unwrap();
     let refused = reply_for(&[Arc::new(odd)], &Asked::default()).unwrap_err();
-    assert!(
-        refused.to_string().contains("is not a name that CDI allows"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("is not a name that CDI allows"), "{refused}");
 }
 
 #[test]
 fn two_edits_never_share_a_path() {
-    let asked = |mounts: Vec<Arc<MountGrant>>| Asked {
-        edits: Edits::default(),
-        mounts,
-    };
-    let good = reply_for(
-        &[unit(0)],
-        &asked(vec![mount("/opt/a"), mount("/opt/b"), mount("/opt/a")]),
-    )
-    .unwrap();
+    let asked = |mounts: Vec<Arc<MountGrant>>| Asked { edits: Edits::default(), mounts };
+    let good = reply_for(&[unit(0)], &asked(vec![mount("/opt/a"), mount("/opt/b"), mount("/opt/a")])).unwrap();
     assert_eq!(good.mounts.len(), 2, "the same mount twice is one");
     let mut other = mount("/opt/a");
     Arc::make_mut(&mut other).source = "/opt/other".into();

@@ -23,12 +23,7 @@ pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[Proper
             "annotation {name} names CDI devices, which the component has to name in the edit \"cdi\""
         )));
     }
-    values(
-        ("annotation", "containers.annotations"),
-        &rules.annotations,
-        records,
-        asked,
-    )
+    values(("annotation", "containers.annotations"), &rules.annotations, records, asked)
 }
 
 /// Values that are one of `what`; with it comes the policy's key, for messages.
@@ -50,9 +45,7 @@ fn values((what, of): (&str, &str), rules: &ValueRules, records: &[Record<'_>], 
         };
         if let Err(expected) = rule.check(value, records) {
             let value = escape(value, 120);
-            return refused(format!(
-                "{key} has the value \"{value}\", but the policy expects {expected}"
-            ));
+            return refused(format!("{key} has the value \"{value}\", but the policy expects {expected}"));
         }
         if !said.insert(name) {
             return refused(format!("{key} is set twice"));

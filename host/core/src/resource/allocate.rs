@@ -68,12 +68,7 @@ async fn hand_over(
         first.part.resource.core.allocations.end_these(&ids);
     }
     // What failed to be made ready has been seen to.
-    for attempt in attempts
-        .iter()
-        .enumerate()
-        .filter(|(n, _)| Some(*n) != ready)
-        .map(|(_, attempt)| attempt)
-    {
+    for attempt in attempts.iter().enumerate().filter(|(n, _)| Some(*n) != ready).map(|(_, attempt)| attempt) {
         attempt.undo().await;
     }
     Err(error)
@@ -96,18 +91,11 @@ async fn finish(attempts: &[Attempt<'_>], ids: &[AllocationId]) -> Result<Vec<Gi
     let replies = ask(attempts).await?;
     tell(attempts).await?;
     let stored = store(attempts, &replies)?;
-    let known: BTreeMap<_, _> = ids
-        .iter()
-        .zip(stored)
-        .filter_map(|(id, stored)| Some((*id, stored?)))
-        .collect();
+    let known: BTreeMap<_, _> = ids.iter().zip(stored).filter_map(|(id, stored)| Some((*id, stored?))).collect();
     if let Some(first) = attempts.first().filter(|_| !known.is_empty())
         && let Some(unsaved) = first.part.resource.core.allocations.hand_over(known)
     {
-        unsaved
-            .save()
-            .await
-            .map_err(|problem| not_recorded(attempts, &problem))?;
+        unsaved.save().await.map_err(|problem| not_recorded(attempts, &problem))?;
     }
     Ok(ids.iter().copied().zip(replies).collect())
 }
@@ -123,9 +111,7 @@ async fn ask(attempts: &[Attempt<'_>]) -> Result<Vec<Arc<Reply>>, AllocateError>
 async fn tell(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
     for attempt in attempts.iter().filter(|attempt| attempt.holds()) {
         let part = attempt.part;
-        part.resource
-            .tell(&attempt.calls, &attempt.snapshot, &attempt.units, part.ids)
-            .await?;
+        part.resource.tell(&attempt.calls, &attempt.snapshot, &attempt.units, part.ids).await?;
     }
     Ok(())
 }
@@ -166,11 +152,7 @@ async fn record(
         held_units.record_given(&resource.name, pool, &attempt.units, pods, attempt.begins_anew());
     }
     let allocations = &first.part.resource.core.allocations;
-    let all: Vec<_> = attempts
-        .iter()
-        .zip(replies)
-        .map(|(attempt, reply)| attempt.giving(reply))
-        .collect();
+    let all: Vec<_> = attempts.iter().zip(replies).map(|(attempt, reply)| attempt.giving(reply)).collect();
     let mut noted = allocations.note(who, state, ttl, &all);
     let Some(unsaved) = noted.unsaved.take() else {
         return Ok(noted.ids);
@@ -202,11 +184,7 @@ fn refuse_twice(attempts: &[Attempt<'_>]) -> Result<(), AllocateError> {
         let before = attempts.iter().take(n).filter(|before| before.holds());
         let same = before.filter(|before| before.part.resource.name == attempt.part.resource.name);
         for other in same {
-            if let Some(take) = attempt
-                .take
-                .iter()
-                .find(|take| other.take.iter().any(|other| other.excludes(take)))
-            {
+            if let Some(take) = attempt.take.iter().find(|take| other.take.iter().any(|other| other.excludes(take))) {
                 let resource = attempt.part.resource;
                 return Err(resource.refused(&format!("device {} is asked for twice", take.unit)));
             }

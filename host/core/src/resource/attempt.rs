@@ -51,11 +51,7 @@ impl<'a> Attempt<'a> {
         let units = resource.look_up(&snapshot, ids, |_| false)?;
         let replicas = calls.grants.policy.replicas;
         let mut attempt = Self {
-            take: part
-                .ids
-                .iter()
-                .filter_map(|id| take(id, part.share, replicas))
-                .collect(),
+            take: part.ids.iter().filter_map(|id| take(id, part.share, replicas)).collect(),
             fresh: Vec::new(),
             whole: replicas <= 1 && part.share.is_none(),
             hold: None,
@@ -65,9 +61,7 @@ impl<'a> Attempt<'a> {
             units,
         };
         attempt.refuse_what_is_taken(who)?;
-        resource
-            .look_again(&attempt.calls, &attempt.snapshot, &attempt.units)
-            .await?;
+        resource.look_again(&attempt.calls, &attempt.snapshot, &attempt.units).await?;
         if attempt.holds() {
             let core = &resource.core;
             let is_taken = |unit: &&Arc<UnitRecord>| core.held_units.has(&unit.id);
@@ -168,11 +162,7 @@ impl<'a> Attempt<'a> {
         if self.release(&self.fresh).await.is_ok() {
             match busy {
                 true => self.free(),
-                false => drop(
-                    resource
-                        .core
-                        .not_ready(&ids_of(&self.fresh), FailedCall::Prepare, &error),
-                ),
+                false => drop(resource.core.not_ready(&ids_of(&self.fresh), FailedCall::Prepare, &error)),
             }
         }
         Err(resource.failed_at("prepare", &error))

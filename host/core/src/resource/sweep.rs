@@ -83,11 +83,7 @@ impl Core {
             freed += self.free_together(held).await;
         }
         if freed > 0 {
-            tracing::info!(
-                plugin,
-                freed,
-                "plugin {plugin}: {freed} devices that no pod has any more are free again"
-            );
+            tracing::info!(plugin, freed, "plugin {plugin}: {freed} devices that no pod has any more are free again");
         }
     }
 
@@ -99,18 +95,9 @@ impl Core {
         let policy = &calls.grants.policy;
         for unit in units {
             // Where another unit has its hardware, that is said with the device.
-            drop(
-                self.ledger
-                    .hold(self.index, vec![unit.footprint(&snapshot.pool, policy)]),
-            );
+            drop(self.ledger.hold(self.index, vec![unit.footprint(&snapshot.pool, policy)]));
         }
-        let giving = Giving::whole(
-            resource,
-            &snapshot.pool.shared_nodes,
-            units,
-            policy,
-            calls.has_lifecycle(),
-        );
+        let giving = Giving::whole(resource, &snapshot.pool.shared_nodes, units, policy, calls.has_lifecycle());
         self.allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
         self.allocations.save_soon();
     }

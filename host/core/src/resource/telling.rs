@@ -56,11 +56,7 @@ impl Resource {
 
     /// Until it is kept, no consumer got these.
     pub(super) fn telling<'a>(&'a self, units: &'a [Arc<UnitRecord>]) -> Telling<'a> {
-        Telling {
-            resource: self,
-            units,
-            got: false,
-        }
+        Telling { resource: self, units, got: false }
     }
 }
 

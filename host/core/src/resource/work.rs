@@ -43,10 +43,7 @@ impl Calls {
             Work::Prepare => (CallPurpose::Prepare, None),
             Work::Start => (CallPurpose::Start, None),
             // What is released may note what it found.
-            Work::Release => (
-                CallPurpose::Release,
-                Some(self.services.component_state.write_turn().await?),
-            ),
+            Work::Release => (CallPurpose::Release, Some(self.services.component_state.write_turn().await?)),
         };
         let (lent, resource) = (units.to_vec(), resource.clone());
         self.call(component, move |component, mut host| {
@@ -69,10 +66,7 @@ impl Core {
         let (calls, units) = (self.calls(), [Arc::clone(&held.unit)]);
         let (mut what, mut done) = (FailedCall::Release, Ok(()));
         if failed == Some(FailedCall::Prepare) {
-            (what, done) = (
-                FailedCall::Prepare,
-                calls.work(Work::Prepare, &held.asked, &units).await,
-            );
+            (what, done) = (FailedCall::Prepare, calls.work(Work::Prepare, &held.asked, &units).await);
         }
         let released = self.work_release(&calls, &held.resource, &held.asked, &units).await;
         if let Err(error) = released {
@@ -120,10 +114,7 @@ impl Core {
             let is_away = |unit: &Arc<UnitRecord>| problem_of(&grants, &[], std::slice::from_ref(unit)).is_some();
             looked_for.iter().map(is_away).collect::<Vec<_>>()
         };
-        let away = calls
-            .block(patience, look)
-            .await
-            .unwrap_or_else(|_| vec![true; units.len()]);
+        let away = calls.block(patience, look).await.unwrap_or_else(|_| vec![true; units.len()]);
         let away = units.iter().zip(away).filter(|(_, away)| *away);
         self.wake.away.seen(away.map(|(unit, _)| &unit.id));
     }

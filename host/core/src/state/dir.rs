@@ -38,25 +38,13 @@ pub struct Style {
 
 impl Style {
     /// For its owner alone; on the disk when it has been written.
-    pub const KEPT: Self = Self {
-        mode: 0o600,
-        durable: true,
-    };
+    pub const KEPT: Self = Self { mode: 0o600, durable: true };
     /// For everybody to read; on the disk when it has been written.
-    pub const SHOWN: Self = Self {
-        mode: 0o644,
-        durable: true,
-    };
+    pub const SHOWN: Self = Self { mode: 0o644, durable: true };
     /// For its owner alone, and passing as the next one.
-    pub const PASSING_OWN: Self = Self {
-        mode: 0o600,
-        durable: false,
-    };
+    pub const PASSING_OWN: Self = Self { mode: 0o600, durable: false };
     /// For everybody to read; a restart of the node may take it, so that nothing is forced to the disk.
-    pub const PASSING: Self = Self {
-        mode: 0o644,
-        durable: false,
-    };
+    pub const PASSING: Self = Self { mode: 0o644, durable: false };
 }
 
 /// A directory that only root and this user can write in. Cheap to clone.
@@ -123,11 +111,7 @@ impl Dir {
         if let Some(problem) = problem(&look) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
         }
-        Ok(Self(Arc::new(Opened {
-            fd,
-            path: path.to_owned(),
-            unsaved,
-        })))
+        Ok(Self(Arc::new(Opened { fd, path: path.to_owned(), unsaved })))
     }
 
     /// What could not be written here or beneath it the last time that it was tried, with the reason: text for people.
@@ -214,9 +198,7 @@ impl Dir {
     /// Fails where the directory was removed: what is written to it is gone with it.
     pub(crate) fn is_there(&self) -> io::Result<()> {
         if rustix::fs::fstat(&self.0.fd)?.st_nlink == 0 {
-            return Err(io::Error::other(
-                "the directory was removed; restart devgate, which makes it again",
-            ));
+            return Err(io::Error::other("the directory was removed; restart devgate, which makes it again"));
         }
         Ok(())
     }
@@ -291,9 +273,7 @@ fn create(dir: &OwnedFd, style: Style) -> io::Result<(String, File)> {
             Err(error) => return Err(error.into()),
         }
     }
-    Err(io::Error::other(format!(
-        "{TRIES} names such as {BEFORE}0{AFTER} are taken; remove what has them"
-    )))
+    Err(io::Error::other(format!("{TRIES} names such as {BEFORE}0{AFTER} are taken; remove what has them")))
 }
 
 /// Why a directory is not to be trusted, if so.

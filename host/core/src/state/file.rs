@@ -97,10 +97,7 @@ impl StateFile {
         let mut text = serde_json::to_vec_pretty(content)?;
         text.push(b'\n');
         if text.len() as u64 > self.most {
-            return Err(io::Error::other(format!(
-                "{} would have more than {} bytes",
-                self.name, self.most
-            )));
+            return Err(io::Error::other(format!("{} would have more than {} bytes", self.name, self.most)));
         }
         self.dir.write(self.name, &text)
     }
@@ -114,12 +111,7 @@ mod tests {
     #[test]
     fn what_is_newer_is_told_from_what_cannot_be_understood() {
         let dir = tempfile::tempdir().unwrap();
-        let file = StateFile {
-            dir: Dir::open(dir.path()).unwrap(),
-            name: "kept.json",
-            version: 3,
-            most: 64,
-        };
+        let file = StateFile { dir: Dir::open(dir.path()).unwrap(), name: "kept.json", version: 3, most: 64 };
         let read = || file.read::<BTreeMap<String, u32>>().unwrap();
         assert_eq!(read(), Found::Nothing);
         let content = BTreeMap::from([("version".to_owned(), 3)]);
@@ -128,13 +120,7 @@ mod tests {
         let put = |text: &str| std::fs::write(dir.path().join("kept.json"), text).unwrap();
         put("{\"version\": 4, \"more\": [1]}");
         assert_eq!(read(), Found::Newer(4));
-        for odd in [
-            "",
-            "{",
-            "{\"version\": 2}",
-            "{\"version\": 3, \"more\": [1]}",
-            "{\"other\": []}",
-        ] {
+        for odd in ["", "{", "{\"version\": 2}", "{\"version\": 3, \"more\": [1]}", "{\"other\": []}"] {
             put(odd);
             assert!(matches!(read(), Found::Odd(_)), "{odd}");
         }

@@ -101,11 +101,7 @@ impl Used {
             deadline: micros(limits.deadline),
             limits: [
                 ("limits.memory", memory, memory_limit),
-                (
-                    "limits.host-calls",
-                    answer.cost.host_calls.into(),
-                    limits.host_calls.into(),
-                ),
+                ("limits.host-calls", answer.cost.host_calls.into(), limits.host_calls.into()),
                 ("limits.read", answer.host.bytes_read(), limits.read.0),
             ],
         }
@@ -164,13 +160,7 @@ impl CallCounts {
     }
 
     fn edge(&mut self, limit: &'static str, call: CallKind, used: u64, of: u64) {
-        let edge = Edge {
-            limit: limit.to_owned(),
-            call,
-            used,
-            of,
-            at: When::now(),
-        };
+        let edge = Edge { limit: limit.to_owned(), call, used, of, at: When::now() };
         self.edges.insert((limit, call), edge);
     }
 
@@ -213,11 +203,7 @@ mod tests {
             memory,
             memory_limit: 1_000,
             deadline: 1_000_000,
-            limits: [
-                ("limits.memory", memory, 1_000),
-                ("limits.host-calls", 1, 100),
-                ("limits.read", 1, 100),
-            ],
+            limits: [("limits.memory", memory, 1_000), ("limits.host-calls", 1, 100), ("limits.read", 1, 100)],
         }
     }
 
@@ -230,23 +216,12 @@ mod tests {
         counts.note(CallKind::Health, time(10), Err(&failure));
         let trap = CallError::Guest(GuestFault::contract("no"));
         counts.note(CallKind::Health, time(9_999_999), Err(&trap));
-        counts.note(
-            CallKind::Health,
-            time(20),
-            Err(&CallError::Host(HostFault("no".into()))),
-        );
+        counts.note(CallKind::Health, time(20), Err(&CallError::Host(HostFault("no".into()))));
         let status = counts.status();
         assert_eq!(status.len(), 1, "only what there was");
         let health = &status[0];
-        assert_eq!(
-            (health.count, health.failed, health.guest, health.host),
-            (4, 1, 1, 1),
-            "{health:?}"
-        );
-        assert_eq!(
-            (health.last_us, health.longest_us, health.total_us),
-            (20, 9_999_999, 10_000_089)
-        );
+        assert_eq!((health.count, health.failed, health.guest, health.host), (4, 1, 1, 1), "{health:?}");
+        assert_eq!((health.last_us, health.longest_us, health.total_us), (20, 9_999_999, 10_000_089));
         assert_eq!((health.memory, health.memory_limit), (500, 1_000));
         assert_eq!(health.buckets, [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
         assert!(health.answered <= Some(When::now()) && health.answered.is_some());
@@ -273,10 +248,7 @@ mod tests {
         let seen: Vec<_> = near.iter().map(|e| (e.limit.as_str(), e.call, e.used, e.of)).collect();
         assert_eq!(
             seen,
-            [
-                ("limits.deadline", CallKind::Allocate, 5_000, 5_000),
-                ("limits.memory", CallKind::Enumerate, 801, 1_000)
-            ]
+            [("limits.deadline", CallKind::Allocate, 5_000, 5_000), ("limits.memory", CallKind::Enumerate, 801, 1_000)]
         );
         let later = When(std::time::SystemTime::now() + LATELY + Duration::from_secs(1));
         assert_eq!(counts.near(later), []);

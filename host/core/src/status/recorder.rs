@@ -56,8 +56,7 @@ impl StatusRecorder {
 
     /// By how long the plugin's task is late, if it is.
     pub(crate) fn late(&self, now: Instant) -> Option<Duration> {
-        now.checked_duration_since(self.noted().due)
-            .filter(|late| !late.is_zero())
+        now.checked_duration_since(self.noted().due).filter(|late| !late.is_zero())
     }
 
     /// It is idle, loading or serving.

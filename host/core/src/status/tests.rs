@@ -33,9 +33,7 @@ async fn seen(watch: &Watch, wanted: impl Fn(&PluginStatus) -> bool) -> PluginSt
         }
     };
     let last = || format!("{:#?}", watch.status());
-    tokio::time::timeout(PATIENCE, look)
-        .await
-        .unwrap_or_else(|_| panic!("{}", last()))
+    tokio::time::timeout(PATIENCE, look).await.unwrap_or_else(|_| panic!("{}", last()))
 }
 
 async fn offer(plugins: &Plugins) -> Arc<dyn Offer> {
@@ -65,35 +63,17 @@ async fn a_plugin_that_serves_says_what_it_has_and_what_its_calls_took() {
     let status = seen(&plugins.watch(), |status| status.state == State::Serving).await;
     assert_eq!((status.name.as_str(), status.reason.as_ref()), ("gpus", None));
     assert_eq!(status.component.sha256, Some("ab".repeat(32)));
-    let [gpus] = &status.resources[..] else {
-        panic!("{status:#?}")
-    };
+    let [gpus] = &status.resources[..] else { panic!("{status:#?}") };
     let devices: Vec<_> = gpus
         .devices
         .iter()
-        .map(|d| {
-            format!(
-                "{} {:?} {} {} {:?}",
-                d.id,
-                d.unhealthy,
-                d.since.is_some(),
-                d.held,
-                d.numa_nodes
-            )
-        })
+        .map(|d| format!("{} {:?} {} {} {:?}", d.id, d.unhealthy, d.since.is_some(), d.held, d.numa_nodes))
         .collect();
-    let expected = [
-        "0000:00:01.0 None false true {1}",
-        "0000:00:02.0 Some(\"too\\\\nhot\") true false {}",
-    ];
+    let expected = ["0000:00:01.0 None false true {1}", "0000:00:02.0 Some(\"too\\\\nhot\") true false {}"];
     assert_eq!(devices, expected);
     assert_eq!(
         status.allocations.into_iter().collect::<Vec<_>>(),
-        [
-            (AllocationEnd::Given, 1),
-            (AllocationEnd::Unknown, 1),
-            (AllocationEnd::Refused, 1)
-        ]
+        [(AllocationEnd::Given, 1), (AllocationEnd::Unknown, 1), (AllocationEnd::Refused, 1)]
     );
     let refusals: Vec<_> = status.refusals.iter().map(|refusal| refusal.text.as_str()).collect();
     let expected = [
@@ -101,19 +81,8 @@ async fn a_plugin_that_serves_says_what_it_has_and_what_its_calls_took() {
         "plugin gpus: resource fake.com/gpu: there is no device no such",
     ];
     assert_eq!(refusals, expected);
-    let calls: Vec<_> = status
-        .calls
-        .iter()
-        .map(|c| (c.call, c.count > 0, c.failed + c.guest + c.host))
-        .collect();
-    assert_eq!(
-        calls,
-        [
-            (CallKind::Enumerate, true, 0),
-            (CallKind::Health, true, 0),
-            (CallKind::Allocate, true, 0)
-        ]
-    );
+    let calls: Vec<_> = status.calls.iter().map(|c| (c.call, c.count > 0, c.failed + c.guest + c.host)).collect();
+    assert_eq!(calls, [(CallKind::Enumerate, true, 0), (CallKind::Health, true, 0), (CallKind::Allocate, true, 0)]);
     assert_eq!(plugins.watch().late(), []);
 }
 
@@ -128,29 +97,16 @@ async fn a_plugin_that_fails_says_why_and_what_it_had_stands_until_it_is_quarant
         }
         Ok(vec![Verdict::Healthy; units.len()])
     });
-    let plugins = start(
-        &POLICY.replace("stale-after: 1s", "stale-after: 3s"),
-        [("fake.wasm", fake)],
-    );
+    let plugins = start(&POLICY.replace("stale-after: 1s", "stale-after: 3s"), [("fake.wasm", fake)]);
     let watch = plugins.watch();
-    let status = seen(&watch, |status| {
-        status.state == State::Serving && !status.resources.is_empty()
-    })
-    .await;
+    let status = seen(&watch, |status| status.state == State::Serving && !status.resources.is_empty()).await;
     assert_eq!(status.reason, None);
     broken.store(true, Ordering::SeqCst);
     let status = seen(&watch, |status| status.state == State::Failing).await;
-    assert_eq!(
-        status.reason.as_deref(),
-        Some("plugin gpus: health host fault: no luck")
-    );
+    assert_eq!(status.reason.as_deref(), Some("plugin gpus: health host fault: no luck"));
     assert!(status.retry_at.is_some());
     let status = seen(&watch, |status| status.state == State::Quarantined).await;
-    let health = status
-        .calls
-        .iter()
-        .find(|calls| calls.call == CallKind::Health)
-        .unwrap();
+    let health = status.calls.iter().find(|calls| calls.call == CallKind::Health).unwrap();
     assert!(health.host > 0 && health.count > health.host, "{health:?}");
     broken.store(false, Ordering::SeqCst);
     let status = seen(&watch, |status| status.state == State::Serving).await;
@@ -179,27 +135,16 @@ async fn what_a_component_asks_for_in_vain_is_counted_every_time_and_shown_once(
     let plugins = start(POLICY, [("fake.wasm", fake)]);
     let often = |status: &PluginStatus| status.refused.get(&RefusalKind::Capability) > Some(&3);
     let status = seen(&plugins.watch(), often).await;
-    let refusals: Vec<_> = status
-        .refusals
-        .iter()
-        .map(|r| (r.kind, r.text.as_str(), r.times > 3))
-        .collect();
+    let refusals: Vec<_> = status.refusals.iter().map(|r| (r.kind, r.text.as_str(), r.times > 3)).collect();
     let text = "plugin gpus: the component asked for node \"/dev/mem\": no entry of the policy's host-nodes matches it";
     assert_eq!(refusals, [(RefusalKind::Capability, text, true)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn holders_are_told_by_replica_and_can_be_left_out() {
-    let plugins = start(
-        &POLICY.replace("    health:", "    replicas: 2\n    health:"),
-        [("fake.wasm", Fake::gpus())],
-    );
+    let plugins = start(&POLICY.replace("    health:", "    replicas: 2\n    health:"), [("fake.wasm", Fake::gpus())]);
     let status = seen(&plugins.watch(), |status| !status.resources.is_empty()).await;
-    let holder = Holder {
-        namespace: "team".into(),
-        pod: "train\u{1b}[2J".into(),
-        container: "main".into(),
-    };
+    let holder = Holder { namespace: "team".into(), pod: "train\u{1b}[2J".into(), container: "main".into() };
     let gpus = ResourceName::try_new("fake.com/gpu").unwrap();
     let holders = Holders {
         seen: BTreeMap::from([
@@ -212,14 +157,9 @@ async fn holders_are_told_by_replica_and_can_be_left_out() {
         begun: std::time::Instant::now(),
     };
     let status = status.with_holders(&holders);
-    let [held, free] = &status.resources[0].devices[..] else {
-        panic!("{status:#?}")
-    };
+    let [held, free] = &status.resources[0].devices[..] else { panic!("{status:#?}") };
     let [one] = &held.holders[..] else { panic!("{held:#?}") };
-    assert_eq!(
-        (one.id.as_str(), one.pod.as_str()),
-        ("0000:00:01.0::1", "train\\u{1b}[2J")
-    );
+    assert_eq!((one.id.as_str(), one.pod.as_str()), ("0000:00:01.0::1", "train\\u{1b}[2J"));
     assert_eq!(free.holders, []);
     let text = serde_json::to_string(&status.without_holders()).unwrap();
     assert!(!text.contains("train") && !text.contains("team"), "{text}");
@@ -244,9 +184,7 @@ struct Pulling {
 impl Loader for Pulling {
     fn load(&self, _: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         if self.loads.fetch_add(1, Ordering::SeqCst) == 0 {
-            return Err(LoadFailure::Host(
-                "plugin gpus: component x: its registry answered 503".into(),
-            ));
+            return Err(LoadFailure::Host("plugin gpus: component x: its registry answered 503".into()));
         }
         let _ = self.go_on.lock().unwrap().recv();
         Ok(Arc::new(Fake::gpus()))
@@ -265,29 +203,19 @@ impl Loader for Pulling {
 #[tokio::test(flavor = "multi_thread")]
 async fn why_a_pull_failed_stands_while_it_is_tried_again() {
     let (release, go_on) = mpsc::channel();
-    let loader = Arc::new(Pulling {
-        loads: AtomicUsize::new(0),
-        go_on: Mutex::new(go_on),
-    });
+    let loader = Arc::new(Pulling { loads: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
     let plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Allocations::forgetful()));
     let watch = plugins.watch();
     let why = "plugin gpus: component x: its registry answered 503";
     let status = seen(&watch, |status| status.reason.as_deref() == Some(why)).await;
-    assert!(
-        status.state == State::Quarantined && status.retry_at.is_some(),
-        "{status:#?}"
-    );
+    assert!(status.state == State::Quarantined && status.retry_at.is_some(), "{status:#?}");
     let since = status.since;
     let status = seen(&watch, |status| status.retry_at.is_none()).await;
     assert_eq!(
         status.reason.as_deref(),
         Some("plugin gpus: component x: its registry answered 503\ntried again now: pulling from x")
     );
-    assert_eq!(
-        (status.state, status.since),
-        (State::Quarantined, since),
-        "it fails all the time"
-    );
+    assert_eq!((status.state, status.since), (State::Quarantined, since), "it fails all the time");
     release.send(()).unwrap();
     let status = seen(&watch, |status| status.state == State::Serving).await;
     assert_eq!(status.reason, None);
@@ -297,10 +225,7 @@ async fn why_a_pull_failed_stands_while_it_is_tried_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn why_a_pull_failed_does_not_stand_after_nothing_was_needed() {
     let (_release, go_on) = mpsc::channel();
-    let loader = Arc::new(Pulling {
-        loads: AtomicUsize::new(0),
-        go_on: Mutex::new(go_on),
-    });
+    let loader = Arc::new(Pulling { loads: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
     let mut policy = POLICY.to_owned();
     for line in POLICY.lines().filter(|line| line.contains("subsystem: misc")) {
         policy = policy.replace(&format!("{line}\n"), "");
@@ -323,10 +248,7 @@ async fn why_a_pull_failed_does_not_stand_after_nothing_was_needed() {
     seen(&watch, |status| status.state == State::Idle).await;
     vendor("0x1234\n");
     let status = seen(&watch, |status| status.reason.is_some()).await;
-    assert_eq!(
-        (status.state, status.reason.as_deref()),
-        (State::Loading, Some("pulling from x"))
-    );
+    assert_eq!((status.state, status.reason.as_deref()), (State::Loading, Some("pulling from x")));
 }
 
 /// Until it returns, it is one of those that hang; that it was given up on stays counted.
@@ -377,11 +299,7 @@ fn what_offers_nothing_says_why() {
         |listed, rejected, unread, left_out| Nothing::of(listed, rejected, unread, left_out).map(Nothing::code);
     assert_eq!(nothing(true, true, true, true), None);
     assert_eq!(nothing(false, true, true, false), Some("all-rejected"));
-    assert_eq!(
-        nothing(false, true, true, true),
-        Some("nothing-listed"),
-        "a filter is meant"
-    );
+    assert_eq!(nothing(false, true, true, true), Some("nothing-listed"), "a filter is meant");
     assert_eq!(nothing(false, false, true, false), Some("nothing-described"));
     assert_eq!(nothing(false, false, false, false), Some("nothing-listed"));
 }

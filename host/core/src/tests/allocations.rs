@@ -8,18 +8,9 @@ use std::sync::atomic::Ordering;
 
 /// The node of [`NODE`] after a reboot: the kernel found the two GPUs in the other order.
 pub(super) fn renumbered() -> String {
-    let other = NODE
-        .replace("card0", "cardX")
-        .replace("card1", "card0")
-        .replace("cardX", "card1");
-    let other = other
-        .replace("226:0", "226:X")
-        .replace("226:1\\n", "226:0\\n")
-        .replace("226:X", "226:1");
-    other
-        .replace("E: MINOR=0\n", "E: MINOR=X\n")
-        .replace("E: MINOR=1\n", "E: MINOR=0\n")
-        .replace("MINOR=X", "MINOR=1")
+    let other = NODE.replace("card0", "cardX").replace("card1", "card0").replace("cardX", "card1");
+    let other = other.replace("226:0", "226:X").replace("226:1\\n", "226:0\\n").replace("226:X", "226:1");
+    other.replace("E: MINOR=0\n", "E: MINOR=X\n").replace("E: MINOR=1\n", "E: MINOR=0\n").replace("MINOR=X", "MINOR=1")
 }
 
 pub(super) fn start_with(
@@ -43,23 +34,13 @@ async fn give(world: &World, resource: &str, ids: &[&str]) {
 async fn an_id_whose_path_is_another_device_after_a_reboot_is_unhealthy() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("made/on/demand");
-    let world = start_with(
-        POLICY,
-        NODE,
-        &Allocations::of_new_node(&state).unwrap(),
-        [("fake.wasm", Fake::gpus())],
-    );
+    let world = start_with(POLICY, NODE, &Allocations::of_new_node(&state).unwrap(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0"]).await;
     drop(world);
     insta::assert_snapshot!(recorded(&state));
 
     // The same hardware in the same place: nothing to say.
-    let world = start_with(
-        POLICY,
-        NODE,
-        &Allocations::of_new_node(&state).unwrap(),
-        [("fake.wasm", Fake::gpus())],
-    );
+    let world = start_with(POLICY, NODE, &Allocations::of_new_node(&state).unwrap(), [("fake.wasm", Fake::gpus())]);
     give(&world, "fake.com/gpu", &["0000:00:01.0", "0000:00:02.0"]).await;
     drop(world);
 
@@ -94,10 +75,7 @@ async fn what_was_handed_out_under_ids_of_another_kind_is_unhealthy() {
         let gpus = world.offer("fake.com/gpu").await;
         let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
         assert!(list.contains("it was handed out as "), "{list}");
-        assert!(
-            list.ends_with("0000:00:02.0 {}") || list.ends_with("0000:00:02.0::1 {}"),
-            "{list}"
-        );
+        assert!(list.ends_with("0000:00:02.0 {}") || list.ends_with("0000:00:02.0::1 {}"), "{list}");
         drop(world);
         give(&start(replicas), "fake.com/gpu", &[id]).await;
     }
@@ -138,12 +116,7 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     let dir = tempfile::tempdir().unwrap();
     let second_alone = TWO.replace("  first:", "  unused:").replace("first.wasm", "none.wasm");
     let open = || Allocations::of_new_node(dir.path()).unwrap();
-    let fakes = || {
-        [
-            ("first.wasm", named("fake.com/gpu", "a-")),
-            ("second.wasm", named("fake.com/other", "b-")),
-        ]
-    };
+    let fakes = || [("first.wasm", named("fake.com/gpu", "a-")), ("second.wasm", named("fake.com/other", "b-"))];
     let world = start_with(&second_alone, NODE, &open(), fakes());
     give(&world, "fake.com/other", &["b-0000:00:01.0"]).await;
     drop(world);
@@ -155,21 +128,13 @@ async fn what_a_pod_may_still_have_comes_before_the_order_of_the_policy() {
     assert!(lost.contains("b-0000:00:01.0 of"), "{lost}");
     // And what the pod has is not lost to the one before it.
     let second = world.offer("fake.com/other").await;
-    wait(&second, |list| {
-        list.devices
-            .iter()
-            .any(|d| d.id == "b-0000:00:01.0" && d.unhealthy.is_none())
-    })
-    .await;
+    wait(&second, |list| list.devices.iter().any(|d| d.id == "b-0000:00:01.0" && d.unhealthy.is_none())).await;
     drop(world);
 
     let world = start_with(TWO, NODE, &Allocations::forgetful(), fakes());
     let second = world.offer("fake.com/other").await;
     let lost = wait(&second, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
-    assert!(
-        lost.contains("already given to a-0000:00:01.0 of plugin first"),
-        "{lost}"
-    );
+    assert!(lost.contains("already given to a-0000:00:01.0 of plugin first"), "{lost}");
 }
 
 /// A unit need not have a node: what it is made of is remembered by its place.
@@ -229,9 +194,7 @@ async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
     ");
     drop(world);
     // An id that is remembered and means something else by now has no precedence for that.
-    let other = TWO
-        .replace("[fake.com/other]", "[fake.com/gpu]")
-        .replacen("[fake.com/gpu]", "[fake.com/first]", 1);
+    let other = TWO.replace("[fake.com/other]", "[fake.com/gpu]").replacen("[fake.com/gpu]", "[fake.com/first]", 1);
     let mut second = named("fake.com/gpu", "");
     second.enumerate = Box::new(|host| {
         let mut pools = gpu_pool(host)?;
@@ -241,12 +204,8 @@ async fn hardware_that_was_handed_out_is_not_given_under_another_id() {
         Ok(pools)
     });
     let all = other.replace("name: \"0000:00:01.0\"", "vendor: \"0x1234\"");
-    let world = start_with(
-        &all,
-        NODE,
-        &open(),
-        [("first.wasm", named("fake.com/first", "a-")), ("second.wasm", second)],
-    );
+    let world =
+        start_with(&all, NODE, &open(), [("first.wasm", named("fake.com/first", "a-")), ("second.wasm", second)]);
     let first = world.offer("fake.com/first").await;
     let list = wait(&first, |list| list.devices.len() == 2).await;
     assert!(list.ends_with("a-0000:00:02.0 {}"), "{list}");
@@ -259,11 +218,7 @@ fn each_of(resource: &'static str, subsystem: &'static str) -> Fake {
         let (mut units, mut shared_nodes) = (Vec::new(), Vec::new());
         for device in host.devices(subsystem).unwrap() {
             units.push(Unit {
-                id: format!(
-                    "{}-{}",
-                    resource.trim_start_matches("fake.com/"),
-                    host.device_name(device).unwrap()
-                ),
+                id: format!("{}-{}", resource.trim_start_matches("fake.com/"), host.device_name(device).unwrap()),
                 backing: vec![device],
                 nodes: host.nodes(device).unwrap_or_default(),
                 properties: vec![],
@@ -274,12 +229,7 @@ fn each_of(resource: &'static str, subsystem: &'static str) -> Fake {
                 shared_nodes.extend(host.nodes(device).unwrap_or_default());
             }
         }
-        Ok(vec![Pool {
-            resource: resource.into(),
-            units,
-            shared_nodes,
-            properties: vec![],
-        }])
+        Ok(vec![Pool { resource: resource.into(), units, shared_nodes, properties: vec![] }])
     });
     fake.allocate = Box::new(|_, _| Ok(devgate_types::Edits::default()));
     fake
@@ -311,13 +261,7 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
         ("a part of it", gpu(1, "card*"), "pci", render.to_owned(), "drm"),
         ("another node of it", card.to_owned(), "drm", render.to_owned(), "drm"),
         ("what it is a part of", render.to_owned(), "drm", gpu(1, "card*"), "pci"),
-        (
-            "a node of its own that others share",
-            kvm(false),
-            "misc",
-            shares.clone(),
-            "pci",
-        ),
+        ("a node of its own that others share", kvm(false), "misc", shares.clone(), "pci"),
         ("a node that it shares", shares, "pci", kvm(false), "misc"),
     ] {
         let dir = tempfile::tempdir().unwrap();
@@ -332,12 +276,7 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
             tokio::time::sleep(Duration::from_millis(150)).await;
             show(&two.devices().borrow())
         };
-        let world = start_with(
-            &both,
-            NODE,
-            &open(),
-            [("one.wasm", each_of("fake.com/one", of_one)), second()],
-        );
+        let world = start_with(&both, NODE, &open(), [("one.wasm", each_of("fake.com/one", of_one)), second()]);
         let first = world.offer("fake.com/one").await;
         wait(&first, all_healthy).await;
         let ids: Vec<_> = first.devices().borrow().devices.iter().map(|d| d.id.clone()).collect();
@@ -495,10 +434,7 @@ async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
     let refused = gpus.allocate(&free).await.unwrap_err();
     assert!(refused.to_string().contains("cannot be recorded: "), "{refused}");
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
-    assert!(
-        list.contains("0000:00:01.0 {1}\n") && list.contains("--state-dir"),
-        "{list}"
-    );
+    assert!(list.contains("0000:00:01.0 {1}\n") && list.contains("--state-dir"), "{list}");
     assert!(allocations.trouble().unwrap().contains("cannot be recorded"));
     gpus.allocate(&free).await.unwrap_err();
     gpus.allocate(&held).await.unwrap();
@@ -506,10 +442,7 @@ async fn what_cannot_be_recorded_is_not_given_and_what_pods_have_stays() {
     wait(&gpus, all_healthy).await;
     assert_eq!(allocations.trouble(), None);
     let text = recorded(dir.path());
-    assert!(
-        text.contains("0000:00:01.0\": {") && !text.contains("0000:00:02.0\": {"),
-        "{text}"
-    );
+    assert!(text.contains("0000:00:01.0\": {") && !text.contains("0000:00:02.0\": {"), "{text}");
     gpus.allocate(&free).await.unwrap();
 }
 
@@ -521,10 +454,7 @@ fn recorded(dir: &std::path::Path) -> String {
 /// The records of a kubelet: resource, id, and the paths that went with it.
 fn records(of: &[(&str, &str, &[&str])]) -> crate::Records {
     let one = |(resource, id, paths): &(&str, &str, &[&str])| {
-        let key = (
-            devgate_types::ResourceName::try_new(resource).unwrap(),
-            (*id).to_owned(),
-        );
+        let key = (devgate_types::ResourceName::try_new(resource).unwrap(), (*id).to_owned());
         (key, paths.iter().map(ToString::to_string).collect())
     };
     of.iter().map(one).collect()
@@ -535,10 +465,7 @@ const LOSSES: [(&str, Option<&str>); 4] = [
     ("gone", None),
     ("torn", Some("{\"version\": 1, \"handed_")),
     ("of no version", Some("{\"handed_out\": {}}")),
-    (
-        "with what this host does not know",
-        Some("{\"version\": 1, \"handed_out\": {}, \"more\": 1}"),
-    ),
+    ("with what this host does not know", Some("{\"version\": 1, \"handed_out\": {}, \"more\": 1}")),
 ];
 
 /// A television card whose nodes are beside each other.
@@ -571,12 +498,7 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
     let demux = "{subsystem: dvb, name: dvb0.demux0, use: offer, nodes: [{access: rw}]}";
     let of_gpu = (gpu, "pci", "good-0000:00:01.0", "/dev/dri/card0");
     let of_tuner = (frontend, "dvb", "good-dvb0.frontend0", "/dev/dvb/adapter0/frontend0");
-    let rivals = [
-        (gpu, "pci", of_gpu),
-        (part, "drm", of_gpu),
-        (above, "pci", of_gpu),
-        (demux, "dvb", of_tuner),
-    ];
+    let rivals = [(gpu, "pci", of_gpu), (part, "drm", of_gpu), (above, "pci", of_gpu), (demux, "dvb", of_tuner)];
     let text = format!("{NODE}\n{TUNER}");
     let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
     for ((why, file), (rival, subsystem, (good, of_good, id, path))) in LOSSES.into_iter().zip(rivals) {
@@ -591,10 +513,7 @@ async fn where_the_memory_is_lost_nothing_is_given_before_the_kubelet_has_told()
             let (source, feed) = crate::holders::holders();
             let allocations = Allocations::open(dir.path()).unwrap();
             let node = devgate_fake_node::RecordedNode::parse("test", &text).unwrap();
-            let around = crate::Surroundings {
-                holders: feed,
-                ..around(&node, FakeLoader::with(fakes), &allocations)
-            };
+            let around = crate::Surroundings { holders: feed, ..around(&node, FakeLoader::with(fakes), &allocations) };
             let plugins = Plugins::start(&parse(&policy), around);
             let world = World { node, plugins };
             let rival = world.offer("fake.com/rival").await;
@@ -624,13 +543,8 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     let allocations = Allocations::open(dir.path()).unwrap();
     let (source, feed) = crate::holders::holders();
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
-    let policy = format!(
-        "{POLICY}{}",
-        entry(
-            "late",
-            "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}"
-        )
-    );
+    let policy =
+        format!("{POLICY}{}", entry("late", "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}"));
     let around = crate::Surroundings {
         holders: feed,
         ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
@@ -640,12 +554,8 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, |list| !list.devices.is_empty()).await;
     let look = |ids: &[(&str, &str)]| {
-        let key = |(resource, id): &(&str, &str)| {
-            (
-                devgate_types::ResourceName::try_new(resource).unwrap(),
-                (*id).to_owned(),
-            )
-        };
+        let key =
+            |(resource, id): &(&str, &str)| (devgate_types::ResourceName::try_new(resource).unwrap(), (*id).to_owned());
         crate::Holders {
             seen: ids.iter().map(|id| (key(id), vec![])).collect(),
             recorded: None,
@@ -657,12 +567,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
     source.tell(look(&[("fake.com/late", "late-kvm"), ("fake.com/gpu", "0000:00:01.0")]));
     let list = wait(&gpus, |list| show(list).contains("late-kvm")).await;
     assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
-    assert!(
-        allocations
-            .trouble()
-            .unwrap()
-            .contains("a pod has late-kvm of fake.com/late")
-    );
+    assert!(allocations.trouble().unwrap().contains("a pod has late-kvm of fake.com/late"));
 }
 
 /// Started with what the kubelet tells of it, where there is a GPU that no consumer has.
@@ -678,10 +583,7 @@ async fn told(
         None => {
             let late = devgate_types::ResourceName::try_new("fake.com/late").unwrap();
             source.tell(crate::Holders {
-                seen: seen
-                    .iter()
-                    .map(|id| ((late.clone(), (*id).to_owned()), vec![]))
-                    .collect(),
+                seen: seen.iter().map(|id| ((late.clone(), (*id).to_owned()), vec![])).collect(),
                 recorded: None,
                 poll: 1,
                 process: 1,
@@ -689,15 +591,9 @@ async fn told(
             });
         }
     }
-    let fakes = [
-        ("fake.wasm", Fake::gpus()),
-        ("late.wasm", each_of("fake.com/late", "misc")),
-    ];
+    let fakes = [("fake.wasm", Fake::gpus()), ("late.wasm", each_of("fake.com/late", "misc"))];
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
-    let around = crate::Surroundings {
-        holders: feed,
-        ..around(&node, FakeLoader::with(fakes), allocations)
-    };
+    let around = crate::Surroundings { holders: feed, ..around(&node, FakeLoader::with(fakes), allocations) };
     let plugins = Plugins::start(&parse(policy), around);
     let world = World { node, plugins };
     let gpus = world.offer("fake.com/gpu").await;
@@ -754,10 +650,8 @@ async fn what_others_gave_is_not_taken_for_given() {
         let given = crate::cleanup::StateDir::look(dir.path()).unwrap().unwrap().given();
         given.is_none_or(|resources| resources.contains(resource))
     };
-    let told_of = records(&[
-        ("fake.com/gpu", "0000:00:02.0", &["/dev/dri/card1"]),
-        ("other.com/gpu", "0", &["/dev/dri/card0"]),
-    ]);
+    let told_of =
+        records(&[("fake.com/gpu", "0000:00:02.0", &["/dev/dri/card1"]), ("other.com/gpu", "0", &["/dev/dri/card0"])]);
     // A record that is not read when there is one is of no use.
     for start in 0..2 {
         let allocations = Allocations::open(dir.path()).unwrap();
@@ -827,10 +721,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     let (file, text) = (dir.path().join("handed-out.json"), "{\"version\": 3, \"units\": []}");
     std::fs::write(&file, text).unwrap();
     let why = Allocations::open(dir.path()).unwrap().trouble().unwrap();
-    assert!(
-        why.contains("has version 3") && why.contains("a newer one wrote it"),
-        "{why}"
-    );
+    assert!(why.contains("has version 3") && why.contains("a newer one wrote it"), "{why}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     std::fs::remove_file(&file).unwrap();
@@ -839,10 +730,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     std::fs::write(dir.path().join("allocations/snapshot.1"), &newer).unwrap();
     let allocations = Allocations::open(dir.path()).unwrap();
     let why = allocations.trouble().unwrap();
-    assert!(
-        why.contains("has format 2") && why.contains("a newer one wrote it"),
-        "{why}"
-    );
+    assert!(why.contains("has format 2") && why.contains("a newer one wrote it"), "{why}");
     // The kubelet's word changes nothing: lists stay, and nothing of them is given.
     let (source, feed) = crate::holders::holders();
     source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
@@ -870,10 +758,7 @@ async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
     let in_the_way = dir.path().join("allocations/journal.2");
     std::fs::create_dir_all(in_the_way.join("file")).unwrap();
     let _world = start_with(POLICY, NODE, &allocations, [("fake.wasm", Fake::gpus())]);
-    let (policy, resource) = (
-        plugin_policy(POLICY),
-        devgate_types::ResourceName::try_new("fake.com/gpu").unwrap(),
-    );
+    let (policy, resource) = (plugin_policy(POLICY), devgate_types::ResourceName::try_new("fake.com/gpu").unwrap());
     let mut next = 0;
     let mut give_until = async |is_told: bool| {
         let deadline = std::time::Instant::now() + PATIENCE;
@@ -989,9 +874,7 @@ fn a_file_that_cannot_be_understood_is_put_aside_and_a_bad_directory_refused() {
         let aside = std::fs::read_to_string(dir.path().join("handed-out.json.unreadable"));
         assert_eq!(aside.unwrap(), text);
     }
-    let error = Allocations::of_new_node(std::path::Path::new("/dev/null/state"))
-        .err()
-        .unwrap();
+    let error = Allocations::of_new_node(std::path::Path::new("/dev/null/state")).err().unwrap();
     insta::assert_snapshot!(error, @"state directory /dev/null/state: Not a directory (os error 20); name another one with --state-dir");
 }
 
@@ -1002,12 +885,7 @@ async fn a_component_that_makes_up_ids_without_end_is_stopped() {
     let mut fake = Fake::gpus();
     fake.enumerate = Box::new(move |_| {
         let round = round.fetch_add(1, Ordering::Relaxed);
-        let unit = |n| Unit {
-            id: format!("{round}-{n}"),
-            backing: vec![],
-            nodes: vec![],
-            properties: vec![],
-        };
+        let unit = |n| Unit { id: format!("{round}-{n}"), backing: vec![], nodes: vec![], properties: vec![] };
         Ok(vec![Pool {
             resource: "fake.com/gpu".into(),
             units: (0..600).map(unit).collect(),

@@ -59,14 +59,8 @@ async fn what_is_told_the_next_time_takes_the_place_of_what_was_told() {
     let counter = Arc::clone(&told);
     fake.allocate = Box::new(move |_, _| {
         let n = counter.fetch_add(1, Relaxed);
-        let env = Property {
-            name: "N_FAKE_COM_GPU".into(),
-            value: n.to_string(),
-        };
-        Ok(Edits {
-            env: vec![env],
-            ..Edits::default()
-        })
+        let env = Property { name: "N_FAKE_COM_GPU".into(), value: n.to_string() };
+        Ok(Edits { env: vec![env], ..Edits::default() })
     });
     let policy = POLICY.replace("{ids}\"\n", "{ids}\"\n        \"N_{RESOURCE}\": any\n");
     let (world, gpus, devices) = host(dir.path(), &policy, NODE, fake).await;
@@ -104,11 +98,7 @@ async fn a_device_whose_node_has_moved_is_what_it_was_to_who_looks_it_up() {
     0000:00:01.0 {1}
     0000:00:02.0 {} its node /dev/dri/card0 was handed out as 0000:00:01.0 of fake.com/gpu, which a pod may still have; see docs/operate.md
     ");
-    assert_eq!(
-        devices.held(&Consumer::Pods),
-        std::slice::from_ref(&first),
-        "as it was told"
-    );
+    assert_eq!(devices.held(&Consumer::Pods), std::slice::from_ref(&first), "as it was told");
     let now = devices.restore(&Consumer::Pods, first.id).await.unwrap().unwrap();
     let path = &first.reply.nodes[0].host_path;
     assert!(&now.reply.nodes[0].host_path != path && now.reply.nodes.len() == first.reply.nodes.len());
@@ -134,11 +124,7 @@ async fn a_device_that_has_moved_is_unhealthy_where_anybody_keeps_its_paths() {
     ");
     let held = devices.held(&Consumer::Pods).remove(0);
     let gone = devices.restore(&Consumer::Pods, held.id).await.unwrap().unwrap_err();
-    assert!(
-        gone.to_string()
-            .ends_with("is made of something else than when it was given"),
-        "{gone}"
-    );
+    assert!(gone.to_string().ends_with("is made of something else than when it was given"), "{gone}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -151,9 +137,6 @@ async fn what_pods_left_is_theirs_by_name_no_more() {
     let resource = gpus.resource().clone();
     let left = UnitId::try_new(SECOND).unwrap();
     allocations.forget(&resource, &[left]);
-    until("the container with both is over", || {
-        devices.held(&Consumer::Pods) == [first.clone()]
-    })
-    .await;
+    until("the container with both is over", || devices.held(&Consumer::Pods) == [first.clone()]).await;
     assert_eq!(devices.restore(&Consumer::Pods, both.id).await, None);
 }

@@ -11,10 +11,7 @@ use std::path::Path;
 const BOUND: Duration = Duration::from_secs(20);
 
 fn claim(driver: &str, uid: &str) -> Consumer {
-    Consumer::Claim {
-        driver: driver.into(),
-        uid: uid.into(),
-    }
+    Consumer::Claim { driver: driver.into(), uid: uid.into() }
 }
 
 fn lease(name: &str) -> Consumer {
@@ -32,17 +29,11 @@ pub(super) fn ask(ids: &[&str]) -> Ask {
 }
 
 fn share(id: &str, share: &str) -> Ask {
-    Ask {
-        share: Some(share.into()),
-        ..ask(&[id])
-    }
+    Ask { share: Some(share.into()), ..ask(&[id]) }
 }
 
 fn observe(id: &str) -> Ask {
-    Ask {
-        mode: Mode::Observe,
-        ..ask(&[id])
-    }
+    Ask { mode: Mode::Observe, ..ask(&[id]) }
 }
 
 async fn get(devices: &Arc<dyn Devices>, who: &Consumer, asks: &[Ask]) -> Result<Vec<Granted>, String> {
@@ -71,14 +62,7 @@ async fn host(dir: &Path, policy: &str, fake: Fake) -> (World, Arc<dyn Offer>, A
 fn recorded(dir: &Path) -> Vec<String> {
     let recorded = crate::Recorded::read(dir).unwrap();
     let all = recorded.allocations();
-    all.map(|of| {
-        format!(
-            "{}: {}",
-            of.consumer,
-            of.units.into_iter().collect::<Vec<_>>().join(" ")
-        )
-    })
-    .collect()
+    all.map(|of| format!("{}: {}", of.consumer, of.units.into_iter().collect::<Vec<_>>().join(" "))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,23 +76,12 @@ async fn one_claim_of_two_drivers_is_two_consumers() {
     assert_eq!(first[0].reply.env["GPUS_FAKE_COM_GPU"], FIRST);
     assert_eq!(
         recorded(dir.path()),
-        [
-            "claim uid of gpu.devgate.dev: 0000:00:01.0",
-            "claim uid of nic.devgate.dev: 0000:00:02.0"
-        ]
+        ["claim uid of gpu.devgate.dev: 0000:00:01.0", "claim uid of nic.devgate.dev: 0000:00:02.0"]
     );
     let taken = "it is in use by claim uid of gpu.devgate.dev";
-    listed(
-        &gpus,
-        [Some(taken), Some("it is in use by claim uid of nic.devgate.dev")],
-    )
-    .await;
+    listed(&gpus, [Some(taken), Some("it is in use by claim uid of nic.devgate.dev")]).await;
     assert_eq!(devices.release(&nic, BOUND).await, Released::Clean);
-    assert_eq!(
-        devices.release(&nic, BOUND).await,
-        Released::Nothing,
-        "once more is fine"
-    );
+    assert_eq!(devices.release(&nic, BOUND).await, Released::Nothing, "once more is fine");
     listed(&gpus, [Some(taken), None]).await;
     assert_eq!(devices.held(&gpu), first);
     assert_eq!(devices.held(&nic), []);
@@ -120,19 +93,12 @@ async fn what_works_is_counted_whoever_has_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut fake = Fake::gpus();
     let verdict = |n| {
-        if n == 0 {
-            Verdict::Healthy
-        } else {
-            Verdict::Unhealthy("too hot".into())
-        }
+        if n == 0 { Verdict::Healthy } else { Verdict::Unhealthy("too hot".into()) }
     };
     fake.health = Box::new(move |_, units| Ok((0..units.len()).map(verdict).collect()));
     let allocations = Allocations::of_new_node(dir.path()).unwrap();
     let (world, gpus) = super::held_units::world(POLICY, fake, &allocations, HoldersFeed::none()).await;
-    wait(&gpus, |list| {
-        list.devices.iter().filter(|device| device.unhealthy.is_some()).count() == 1
-    })
-    .await;
+    wait(&gpus, |list| list.devices.iter().filter(|device| device.unhealthy.is_some()).count() == 1).await;
     let devices = world.plugins.devices();
     get(&devices, &lease("job1"), &[ask(&[FIRST])]).await.unwrap();
     let working = |name: &str| devices.working(&ResourceName::try_new(name).unwrap());
@@ -147,10 +113,7 @@ async fn consumers_exclude_each_other_and_pods() {
     give(&gpus, &[FIRST]).await.unwrap();
     let one = claim("d", "one");
     let refused = get(&devices, &one, &[ask(&[FIRST])]).await.unwrap_err();
-    assert_eq!(
-        refused,
-        "plugin gpus: resource fake.com/gpu: device 0000:00:01.0 is in use by pods"
-    );
+    assert_eq!(refused, "plugin gpus: resource fake.com/gpu: device 0000:00:01.0 is in use by pods");
     assert_eq!(devices.available(&ask(&[]).resource, &one), [SECOND]);
     get(&devices, &one, &[ask(&[SECOND])]).await.unwrap();
     for other in [lease("x"), claim("d", "two")] {
@@ -175,12 +138,10 @@ async fn of_many_who_want_the_same_at_once_one_gets_it() {
             match n {
                 0 => give(&gpus, &[FIRST, SECOND]).await.is_ok(),
                 // In either order.
-                _ if n % 2 == 0 => get(&devices, &claim("d", &n.to_string()), &[ask(&[FIRST]), ask(&[SECOND])])
-                    .await
-                    .is_ok(),
-                _ => get(&devices, &claim("d", &n.to_string()), &[ask(&[SECOND]), ask(&[FIRST])])
-                    .await
-                    .is_ok(),
+                _ if n % 2 == 0 => {
+                    get(&devices, &claim("d", &n.to_string()), &[ask(&[FIRST]), ask(&[SECOND])]).await.is_ok()
+                }
+                _ => get(&devices, &claim("d", &n.to_string()), &[ask(&[SECOND]), ask(&[FIRST])]).await.is_ok(),
             }
         });
     }
@@ -205,11 +166,7 @@ async fn a_call_gets_all_or_nothing() {
     assert_eq!(devices.held(&who), []);
     until("nothing is on the disk", || recorded(dir.path()).is_empty()).await;
     listed(&gpus, [None, None]).await;
-    let released: Vec<_> = script
-        .said()
-        .into_iter()
-        .filter(|said| said.starts_with("release"))
-        .collect();
+    let released: Vec<_> = script.said().into_iter().filter(|said| said.starts_with("release")).collect();
     assert_eq!(released, [format!("release {FIRST}"), format!("release {SECOND}")]);
     let got = get(&devices, &who, &[ask(&[FIRST]), ask(&[SECOND])]).await.unwrap();
     assert_eq!(got.len(), 2);
@@ -222,15 +179,7 @@ async fn a_lease_that_is_asked_for_again_is_the_same_and_names_the_first_if_it_i
     let (_world, _gpus, devices) = host(dir.path(), POLICY, Fake::gpus()).await;
     let first = get(&devices, &lease("bench"), &[ask(&[FIRST])]).await.unwrap();
     assert_eq!(get(&devices, &lease("bench"), &[ask(&[FIRST])]).await.unwrap(), first);
-    for other in [
-        ask(&[SECOND]),
-        ask(&[FIRST, SECOND]),
-        observe(FIRST),
-        Ask {
-            tag: "b".into(),
-            ..ask(&[FIRST])
-        },
-    ] {
+    for other in [ask(&[SECOND]), ask(&[FIRST, SECOND]), observe(FIRST), Ask { tag: "b".into(), ..ask(&[FIRST]) }] {
         let refused = get(&devices, &lease("bench"), &[other]).await.unwrap_err();
         let id = first[0].id;
         assert_eq!(
@@ -259,9 +208,7 @@ async fn shares_of_a_device_are_beside_each_other_and_beside_no_whole() {
     get(&devices, &two, &[share(FIRST, "b")]).await.unwrap();
     let calls = ["prepare", "allocate", "allocate"].map(|call| format!("{call} {FIRST}"));
     assert_eq!(script.said(), calls);
-    let same = get(&devices, &claim("d", "three"), &[share(FIRST, "a")])
-        .await
-        .unwrap_err();
+    let same = get(&devices, &claim("d", "three"), &[share(FIRST, "a")]).await.unwrap_err();
     assert!(same.ends_with("is in use by claim one of d"), "{same}");
     give(&gpus, &[FIRST]).await.unwrap_err();
     script.forget();
@@ -311,12 +258,7 @@ async fn a_lease_is_beside_pods_on_replicas() {
         shown == [None, Some("it is in use by lease x".to_owned()), None]
     })
     .await;
-    assert!(
-        get(&devices, &lease("y"), &[ask(&["0000:00:01.0::0"])])
-            .await
-            .unwrap_err()
-            .ends_with("in use by pods")
-    );
+    assert!(get(&devices, &lease("y"), &[ask(&["0000:00:01.0::0"])]).await.unwrap_err().ends_with("in use by pods"));
     script.forget();
     pods.hold(&[]);
     until("pods are gone", || recorded(dir.path()) == ["lease x: 0000:00:01.0"]).await;
@@ -355,18 +297,13 @@ async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
     let (world, gpus, devices) = host(dir.path(), &policy(), script.gpus()).await;
     get(&devices, &who, &[ask(&[FIRST])]).await.unwrap();
     drop((world, gpus, devices));
-    let elsewhere = policy()
-        .replace("  gpus:", "  others:")
-        .replace("fake.com/gpu, ", "fake.com/none, ");
+    let elsewhere = policy().replace("  gpus:", "  others:").replace("fake.com/gpu, ", "fake.com/none, ");
     let allocations = Allocations::open(dir.path()).unwrap();
     let mut other = Fake::gpus();
     other.enumerate = Box::new(|host| {
         let mut pools = gpu_pool(host)?;
         pools[0].resource = "fake.com/none".into();
-        pools[0]
-            .units
-            .iter_mut()
-            .for_each(|unit| unit.id.insert_str(0, "other-"));
+        pools[0].units.iter_mut().for_each(|unit| unit.id.insert_str(0, "other-"));
         Ok(pools)
     });
     let node = node();
@@ -376,33 +313,21 @@ async fn what_ends_without_its_plugin_stays_dirty_until_that_has_released_it() {
     let devices = world.plugins.devices();
     assert_eq!(devices.held(&who).len(), 1);
     let dirty = devices.release(&who, BOUND).await;
-    let Released::Dirty(units) = &dirty else {
-        panic!("{dirty:?}")
-    };
+    let Released::Dirty(units) = &dirty else { panic!("{dirty:?}") };
     assert_eq!((units[0].0.as_ref(), units[0].1.as_str()), (None, FIRST));
     assert_eq!(devices.release(&who, BOUND).await, Released::Nothing);
     assert_eq!(devices.held(&who), []);
     // Its hardware is not given under another name either.
     let offer = world.offer("fake.com/none").await;
     let listed = wait(&offer, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
-    assert!(
-        listed.contains("its hardware was handed out as 0000:00:01.0 of fake.com/gpu"),
-        "{listed}"
-    );
+    assert!(listed.contains("its hardware was handed out as 0000:00:01.0 of fake.com/gpu"), "{listed}");
     assert!(world.plugins.flush(BOUND).await);
     drop((world, offer, devices, allocations));
     let left = std::fs::read_to_string(dir.path().join("handed-out.json")).unwrap();
-    assert!(
-        left.contains("\"version\": 2"),
-        "version 0.1 gives nothing then: {left}"
-    );
+    assert!(left.contains("\"version\": 2"), "version 0.1 gives nothing then: {left}");
     for restart in 0..2 {
         let allocations = Allocations::open(dir.path()).unwrap();
-        assert_eq!(
-            recorded(dir.path()),
-            ["claim uid of d: 0000:00:01.0"],
-            "restart {restart}"
-        );
+        assert_eq!(recorded(dir.path()), ["claim uid of d: 0000:00:01.0"], "restart {restart}");
         tokio::task::block_in_place(|| allocations.leave()).unwrap();
     }
     let allocations = Allocations::open(dir.path()).unwrap();
@@ -475,10 +400,7 @@ async fn a_claim_is_restored_as_it_was_or_gone() {
             Some("environment variable GPUS_FAKE_COM_GPU is not granted (containers.env)"),
         ),
         (
-            POLICY.replace(
-                "{subsystem: drm, name: \"card*\"}",
-                "{subsystem: drm, name: \"card*\", access: r}",
-            ),
+            POLICY.replace("{subsystem: drm, name: \"card*\"}", "{subsystem: drm, name: \"card*\", access: r}"),
             NODE.to_owned(),
             Some("node /dev/dri/card0 was given with access rw, and the policy grants r now"),
         ),
@@ -501,10 +423,7 @@ async fn a_claim_is_restored_as_it_was_or_gone() {
                 let error = restored.unwrap_err();
                 assert_eq!(error.why, why);
                 let again = get(&devices, &who, &[ask(&[FIRST])]).await.unwrap_err();
-                assert_eq!(
-                    again,
-                    format!("allocation {} of resource fake.com/gpu: {why}", told[0].id)
-                );
+                assert_eq!(again, format!("allocation {} of resource fake.com/gpu: {why}", told[0].id));
             }
         }
     }
@@ -523,20 +442,12 @@ async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_a
         tokio::spawn(async move { get(&devices, &who, &[ask(&[id])]).await })
     });
     until("both are made ready", || script.said().len() == 2).await;
-    assert_eq!(
-        recorded(dir.path()).len(),
-        2,
-        "on the disk before anything is done to them"
-    );
+    assert_eq!(recorded(dir.path()).len(), 2, "on the disk before anything is done to them");
     lost.iter().for_each(tokio::task::JoinHandle::abort);
     drop((world, gpus, devices));
     // What a killed host leaves.
     let killed = tempfile::tempdir().unwrap();
-    let copied = std::process::Command::new("cp")
-        .arg("-a")
-        .arg(dir.path().join("."))
-        .arg(killed.path())
-        .status();
+    let copied = std::process::Command::new("cp").arg("-a").arg(dir.path().join(".")).arg(killed.path()).status();
     assert!(copied.unwrap().success());
     drop((gate, other));
     let script = Script::default();
@@ -544,10 +455,7 @@ async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_a
     let (world, gpus) = super::held_units::world(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
     let devices = world.plugins.devices();
     listed(&gpus, [Some("it is in use by claim uid of d"), None]).await;
-    until("the lease is over", || {
-        recorded(killed.path()) == ["claim uid of d: 0000:00:01.0"]
-    })
-    .await;
+    until("the lease is over", || recorded(killed.path()) == ["claim uid of d: 0000:00:01.0"]).await;
     assert_eq!(script.said(), [format!("release {SECOND}")]);
     script.forget();
     get(&devices, &one, &[ask(&[FIRST])]).await.unwrap();

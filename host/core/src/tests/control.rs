@@ -117,11 +117,7 @@ impl World {
     }
 
     fn written(&self, name: &str, path: &str) -> String {
-        let bytes = self
-            .node
-            .tree()
-            .read(&self.device(name).join(path).unwrap(), 0, 64, Readers::Host)
-            .unwrap();
+        let bytes = self.node.tree().read(&self.device(name).join(path).unwrap(), 0, 64, Readers::Host).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 
@@ -137,12 +133,7 @@ impl World {
             id: id("theirs"),
             exclusive: vec![],
             shared: vec![],
-            backing: vec![
-                self.node
-                    .device("pci", name)
-                    .or_else(|_| self.node.device("drm", name))
-                    .unwrap(),
-            ],
+            backing: vec![self.node.device("pci", name).or_else(|_| self.node.device("drm", name)).unwrap()],
             pieces: vec![],
             values: vec![],
             shares: false,
@@ -218,10 +209,7 @@ fn nothing_else_is_written_and_it_is_said_why() {
     Denied: writing "1" to 0000:01:00.0/mode of 0000:00:01.0: it is in the directory of another device, and is written through that one alone
     Denied: writing "1" to ../0000:01:00.1/reset of 0000:01:00.0: the policy's control does not name that attribute
     "#);
-    assert_eq!(
-        (world.written(gpu, "reset"), world.written(gpu, "mode")),
-        (String::new(), "0\n".into())
-    );
+    assert_eq!((world.written(gpu, "reset"), world.written(gpu, "mode")), (String::new(), "0\n".into()));
 }
 
 /// Another consumer that has something that a write may act on keeps it as it is.
@@ -306,10 +294,7 @@ fn while_something_is_written_nobody_gets_what_it_acts_on() {
     let mut own = world.footprint("0000:01:00.0");
     own.id = id("ours");
     world.ledger.report(PluginIndex(0), vec![own.clone()]);
-    assert_eq!(
-        world.ledger.hold(PluginIndex(0), vec![own.clone()]),
-        Err(NotHeld::Changed)
-    );
+    assert_eq!(world.ledger.hold(PluginIndex(0), vec![own.clone()]), Err(NotHeld::Changed));
     drop(writing);
     assert_eq!(world.ledger.hold(PluginIndex(0), vec![own]), Ok(vec![id("ours")]));
     world.ledger.let_go(PluginIndex(0), &[id("ours")]);
@@ -348,10 +333,7 @@ fn what_was_handed_out_counts_as_held_whoever_looks_after_it() {
     };
     let try_with = |allocations: &Allocations| begin(&world, &ids, &CancellationToken::new(), allocations).map(drop);
     let refused = try_with(&handed_out("theirs", "0000:01:00.1")).unwrap_err();
-    assert!(
-        matches!(&refused, NotWritten::Held(other) if other.of == "resource other.com/x"),
-        "{refused:?}"
-    );
+    assert!(matches!(&refused, NotWritten::Held(other) if other.of == "resource other.com/x"), "{refused:?}");
     // The bridge above, which has it beneath.
     try_with(&handed_out("theirs", "0000:00:01.0")).unwrap_err();
     // The same id, made of something else as well as of what the call is about.
@@ -375,11 +357,7 @@ fn what_is_not_written_is_counted_as_such() {
         host.control_write(target, path, "1").unwrap_err();
     }
     let noted = grants.recorder.status(crate::status::When::now()).refused;
-    assert_eq!(
-        noted,
-        BTreeMap::from([(RefusalKind::Control, 3)]),
-        "what the kernel refuses, too"
-    );
+    assert_eq!(noted, BTreeMap::from([(RefusalKind::Control, 3)]), "what the kernel refuses, too");
 }
 
 /// The audit log's lines, as their few words.
@@ -390,10 +368,7 @@ struct Words(String);
 
 impl tracing::field::Visit for Words {
     fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-        if matches!(
-            field.name(),
-            "family" | "attribute" | "outcome" | "written" | "left_out"
-        ) {
+        if matches!(field.name(), "family" | "attribute" | "outcome" | "written" | "left_out") {
             let _ = write!(self.0, "{}={value:?} ", field.name());
         }
     }

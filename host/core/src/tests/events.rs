@@ -93,10 +93,8 @@ async fn an_idle_plugin_is_woken_when_its_hardware_comes() {
 /// Another driver is another word of the kernel, and other units.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_that_gets_its_driver_is_listed() {
-    let policy = patient(POLICY).replace(
-        "vendor: \"0x1234\", use: offer",
-        "vendor: \"0x1234\", driver: fakegpu, use: offer",
-    );
+    let policy =
+        patient(POLICY).replace("vendor: \"0x1234\", use: offer", "vendor: \"0x1234\", driver: fakegpu, use: offer");
     let world = start(&policy, [("fake.wasm", Fake::gpus())]);
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, |list| list.devices.len() == 1).await;
@@ -129,10 +127,7 @@ async fn a_storm_of_events_is_a_few_looks_and_the_last_one_is_right() {
     // What had been asked for is done by then, unless the machine is busy, in which case more time has passed as well.
     tokio::time::sleep(Duration::from_millis(600)).await;
     let (looks, halves) = (asked.load(Ordering::SeqCst) - before, begun.elapsed().as_millis() / 500);
-    assert!(
-        looks as u128 <= halves + 2,
-        "{looks} enumerations in {halves} half seconds"
-    );
+    assert!(looks as u128 <= halves + 2, "{looks} enumerations in {halves} half seconds");
     assert!(looks >= 1);
 }
 
@@ -156,11 +151,7 @@ async fn a_node_that_the_policy_lists_is_seen_by_its_path() {
     let world = start(&policy, [("fake.wasm", fake)]);
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
     assert!(!SEEN.load(Ordering::SeqCst));
-    let number = NodeNumber {
-        kind: NodeKind::Character,
-        major: 240,
-        minor: 0,
-    };
+    let number = NodeNumber { kind: NodeKind::Character, major: 240, minor: 0 };
     let path = "/dev/vendor/0".to_owned();
     world.node.apply(Change::AddNode { path, number }).unwrap();
     for _ in 0..200 {

@@ -49,10 +49,7 @@ fn message<T: std::fmt::Debug>(answer: Result<T, Denied>) -> String {
 fn listed_files_are_read_whole_or_in_part() {
     let mut host = call_host_on(&world(), &policy_of(LISTED));
     assert_eq!(host.file_text("/proc/driver/fake/version"), Ok("570.86".into()));
-    assert_eq!(
-        host.file_text("/proc/driver/fake/gpus/0000:01:00.0/information"),
-        Ok("Model: Fake".into())
-    );
+    assert_eq!(host.file_text("/proc/driver/fake/gpus/0000:01:00.0/information"), Ok("Model: Fake".into()));
     assert_eq!(host.file_read("/proc/driver/fake/binary", 1, 1), Ok(vec![1]));
     assert_eq!(host.file_read("/proc/driver/fake/binary", 1, 1 << 20), Ok(vec![1, 255]));
     assert_eq!(host.file_read("/proc/driver/fake/binary", 9, 1), Ok(vec![]));
@@ -103,22 +100,11 @@ fn nothing_is_read_without_a_grant() {
 #[test]
 fn a_directory_tells_the_names_that_patterns_match() {
     let mut host = call_host_on(&world(), &policy_of(LISTED));
-    assert_eq!(
-        host.file_entries("/proc/driver/fake/gpus"),
-        Ok(vec!["0000:01:00.0".into(), "0000:02:00.0".into()])
-    );
+    assert_eq!(host.file_entries("/proc/driver/fake/gpus"), Ok(vec!["0000:01:00.0".into(), "0000:02:00.0".into()]));
     let narrow = policy_of("\n    files: [/proc/driver/fake/version, '/proc/driver/fake/gpus/*:01:*/information']\n");
     let mut host = call_host_on(&world(), &narrow);
-    assert_eq!(
-        host.file_entries("/proc/driver/fake/gpus"),
-        Ok(vec!["0000:01:00.0".into()])
-    );
-    for path in [
-        "/proc/driver/fake",
-        "/proc/driver",
-        "/proc/driver/fake/gpus/0000:01:00.0",
-        "/opt/fake",
-    ] {
+    assert_eq!(host.file_entries("/proc/driver/fake/gpus"), Ok(vec!["0000:01:00.0".into()]));
+    for path in ["/proc/driver/fake", "/proc/driver", "/proc/driver/fake/gpus/0000:01:00.0", "/opt/fake"] {
         assert_eq!(
             kind(host.file_entries(path)),
             FailureKind::Denied,
@@ -130,22 +116,13 @@ fn a_directory_tells_the_names_that_patterns_match() {
 #[test]
 fn each_way_to_fail_has_its_kind() {
     let node = world();
-    let large = |bytes: usize| Change::SetFile {
-        path: "/proc/driver/fake/large".into(),
-        value: vec![b'x'; bytes],
-    };
+    let large = |bytes: usize| Change::SetFile { path: "/proc/driver/fake/large".into(), value: vec![b'x'; bytes] };
     let mut host = call_host_on(&node, &policy_of(LISTED));
     node.apply(large(64 << 10)).unwrap();
-    assert_eq!(
-        host.file_text("/proc/driver/fake/large").map(|text| text.len()),
-        Ok(64 << 10)
-    );
+    assert_eq!(host.file_text("/proc/driver/fake/large").map(|text| text.len()), Ok(64 << 10));
     node.apply(large((64 << 10) + 1)).unwrap();
     assert_eq!(kind(host.file_text("/proc/driver/fake/large")), FailureKind::Limit);
-    assert_eq!(
-        kind(host.file_read("/proc/driver/fake/large", 0, (1 << 20) + 1)),
-        FailureKind::Limit
-    );
+    assert_eq!(kind(host.file_read("/proc/driver/fake/large", 0, (1 << 20) + 1)), FailureKind::Limit);
     assert_eq!(kind(host.file_text("/proc/driver/fake/nothing")), FailureKind::NotFound);
     assert_eq!(kind(host.file_text("/proc/driver/fake/gpus")), FailureKind::Invalid);
     assert_eq!(kind(host.file_text("/proc/driver/fake/loop")), FailureKind::Invalid);
@@ -161,28 +138,13 @@ fn each_way_to_fail_has_its_kind() {
 fn what_is_read_counts_against_the_limit() {
     let limited = policy_of(&format!("{LISTED}    limits: {{read: 4KiB}}\n"));
     let node = world();
-    node.apply(Change::SetFile {
-        path: "/proc/driver/fake/large".into(),
-        value: vec![b'x'; 1 << 20],
-    })
-    .unwrap();
+    node.apply(Change::SetFile { path: "/proc/driver/fake/large".into(), value: vec![b'x'; 1 << 20] }).unwrap();
     let mut host = call_host_on(&node, &limited);
-    assert_eq!(
-        host.file_read("/proc/driver/fake/large", 0, 4096)
-            .map(|bytes| bytes.len()),
-        Ok(4096)
-    );
+    assert_eq!(host.file_read("/proc/driver/fake/large", 0, 4096).map(|bytes| bytes.len()), Ok(4096));
     let ended = host.file_read("/proc/driver/fake/large", 0, 1 << 20);
     assert!(matches!(ended, Err(Denied::End(_))), "{ended:?}");
-    assert_eq!(
-        host.bytes_read(),
-        4097,
-        "no more is read than shows that it is too much"
-    );
-    assert!(matches!(
-        call_host_on(&node, &limited).file_text("/proc/driver/fake/large"),
-        Err(Denied::Failure(_))
-    ));
+    assert_eq!(host.bytes_read(), 4097, "no more is read than shows that it is too much");
+    assert!(matches!(call_host_on(&node, &limited).file_text("/proc/driver/fake/large"), Err(Denied::Failure(_))));
 }
 
 /// What the policy was asked about is what is read: a link that comes in after the check leads nowhere.
@@ -191,8 +153,7 @@ fn a_link_that_replaces_a_file_is_checked_for_where_it_leads() {
     let node = world();
     let mut host = call_host_on(&node, &policy_of(LISTED));
     assert!(host.file_text("/proc/driver/fake/version").is_ok());
-    node.apply(Change::RemoveFile("/proc/driver/fake/version".into()))
-        .unwrap();
+    node.apply(Change::RemoveFile("/proc/driver/fake/version".into())).unwrap();
     let link = "I: /proc/driver/fake/version=l /srv/fake/data\n";
     node.apply(Change::AddDevices(link.into())).unwrap();
     assert_eq!(kind(host.file_text("/proc/driver/fake/version")), FailureKind::Denied);

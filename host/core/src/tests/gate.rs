@@ -13,11 +13,7 @@ fn the_gate_refuses_one_unit_or_pool_and_says_why() {
     let fuse = host.device_by_name("misc", "fuse").unwrap();
     let fuse_node = host.node_at("/dev/fuse").unwrap();
     let card = host.nodes(pci[0]).unwrap();
-    assert_eq!(
-        host.devices("pci").unwrap().len(),
-        2,
-        "the other vendor's GPU is not there"
-    );
+    assert_eq!(host.devices("pci").unwrap().len(), 2, "the other vendor's GPU is not there");
     assert!(host.node_at("/dev/kvm").is_err() && host.node_at("/dev/mem").is_err());
     let unit = |id: &str, backing: &[_], nodes: &[_]| Unit {
         id: id.into(),
@@ -66,23 +62,12 @@ fn the_gate_refuses_one_unit_or_pool_and_says_why() {
 #[test]
 fn what_cannot_be_described_is_told_with_a_pool_of_any_name() {
     let host = call_host();
-    let pool = |properties| Pool {
-        resource: "fake.com/ungranted".into(),
-        units: vec![],
-        shared_nodes: vec![],
-        properties,
-    };
+    let pool =
+        |properties| Pool { resource: "fake.com/ungranted".into(), units: vec![], shared_nodes: vec![], properties };
     let gate = |pool| Inventory::gate(host.policy(), &host, vec![pool], &|_| None);
     let (inventory, rejected) = gate(pool(vec![property("devgate.unread", "0000:00:01.0")]));
-    assert_eq!(
-        (inventory.unread.len(), inventory.pools.len(), rejected),
-        (1, 0, vec![])
-    );
-    for nothing in [
-        vec![],
-        vec![property("devgate.unread", " ")],
-        vec![property("other", "x")],
-    ] {
+    assert_eq!((inventory.unread.len(), inventory.pools.len(), rejected), (1, 0, vec![]));
+    for nothing in [vec![], vec![property("devgate.unread", " ")], vec![property("other", "x")]] {
         let (_, rejected) = gate(pool(nothing));
         assert!(rejected[0].why.contains("does not grant this name"), "{rejected:?}");
     }
@@ -94,41 +79,22 @@ fn replicas_are_bounded_in_length_and_number() {
     let gate = |policy: &str, ids: Vec<String>| {
         let policy = plugin_policy(policy);
         let host = call_host();
-        let unit = |id: String| Unit {
-            id,
-            backing: vec![],
-            nodes: vec![],
-            properties: vec![],
-        };
+        let unit = |id: String| Unit { id, backing: vec![], nodes: vec![], properties: vec![] };
         let units = ids.into_iter().map(unit).collect();
-        let pool = Pool {
-            resource: "fake.com/gpu".into(),
-            units,
-            shared_nodes: vec![],
-            properties: vec![],
-        };
+        let pool = Pool { resource: "fake.com/gpu".into(), units, shared_nodes: vec![], properties: vec![] };
         let (inventory, rejected) = Inventory::gate(&policy, &host, vec![pool], &|_| None);
-        (
-            inventory.units().count(),
-            rejected.into_iter().map(|r| r.why).collect::<Vec<_>>(),
-        )
+        (inventory.units().count(), rejected.into_iter().map(|r| r.why).collect::<Vec<_>>())
     };
     let many = POLICY.replace("    health:", "    replicas: 4096\n    health:");
     assert_eq!(gate(&many, vec!["x".repeat(57)]), (1, vec![]));
     assert_eq!(
         gate(&many, vec!["x".repeat(58)]),
-        (
-            0,
-            vec!["with the number of a replica the id has 64 bytes; at most 63".into()]
-        )
+        (0, vec!["with the number of a replica the id has 64 bytes; at most 63".into()])
     );
     assert_eq!(gate(POLICY, vec!["x".repeat(63)]), (1, vec![]));
     let (fit, rejected) = gate(&many, (0..30).map(|n| format!("u{n}")).collect());
     assert_eq!((fit, rejected.len()), (24, 6));
-    assert_eq!(
-        rejected[0],
-        "there are more than 100000 devices, replicas counted (replicas)"
-    );
+    assert_eq!(rejected[0], "there are more than 100000 devices, replicas counted (replicas)");
 }
 
 /// A filter by device holds for what a unit has, whatever the component says that it is made of.
@@ -156,18 +122,9 @@ fn a_filter_by_device_cannot_be_evaded() {
             unit("other", &pci[1..], &second),
             unit("stolen", &pci[1..], &first),
         ];
-        let pool = Pool {
-            resource: "fake.com/gpu".into(),
-            units,
-            shared_nodes: vec![],
-            properties: vec![],
-        };
+        let pool = Pool { resource: "fake.com/gpu".into(), units, shared_nodes: vec![], properties: vec![] };
         let (inventory, _) = Inventory::gate(&plugin_policy(&policy), &host, vec![pool], &|_| None);
-        inventory
-            .units()
-            .map(|unit| unit.id.to_string())
-            .collect::<Vec<_>>()
-            .join(" ")
+        inventory.units().map(|unit| unit.id.to_string()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(offered("except: [{device: \"0000:00:01.0\"}]"), "nothing other");
     assert_eq!(offered("only: [{device: \"0000:00:01.0\"}]"), "child first node-alone");

@@ -17,14 +17,8 @@ fn host(node: &RecordedNode, state: &Path, policy: &str, verdict: &Verdict) -> W
     let verdict = verdict.clone();
     fake.health = Box::new(move |_, units| Ok(vec![verdict.clone(); units.len()]));
     let loader = FakeLoader::with([("fake.wasm", fake)]);
-    let plugins = Plugins::start(
-        &parse(policy),
-        around(node, loader, &Allocations::of_new_node(state).unwrap()),
-    );
-    World {
-        node: node.clone(),
-        plugins,
-    }
+    let plugins = Plugins::start(&parse(policy), around(node, loader, &Allocations::of_new_node(state).unwrap()));
+    World { node: node.clone(), plugins }
 }
 
 async fn saved(state: &Path, wanted: bool) {
@@ -35,9 +29,7 @@ async fn saved(state: &Path, wanted: bool) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(super::PATIENCE, saved)
-        .await
-        .expect("saved in time");
+    tokio::time::timeout(super::PATIENCE, saved).await.expect("saved in time");
 }
 
 fn boot(node: &RecordedNode, digit: char) {
@@ -57,10 +49,7 @@ fn hot() -> Verdict {
 async fn a_restart_does_not_heal_what_nobody_finds_healthy() {
     let (node, state) = (node(), tempfile::tempdir().unwrap());
     let first = host(&node, state.path(), POLICY, &hot());
-    wait(&first.offer(GPUS).await, |list| {
-        list.devices.iter().any(|d| d.unhealthy.is_some())
-    })
-    .await;
+    wait(&first.offer(GPUS).await, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     saved(state.path(), true).await;
     drop(first);
     let second = host(&node, state.path(), POLICY, &Verdict::Unknown("asleep".into()));
@@ -100,13 +89,7 @@ async fn a_new_boot_is_evidence_only_where_the_policy_says_so() {
     assert_eq!(list.matches("too hot").count(), 2, "{list}");
     drop(keeps);
     let forgives = patient.replace("health: {", "health: {new-boot: forgives, ");
-    wait(
-        &host(&node, state.path(), &forgives, &Verdict::Healthy)
-            .offer(GPUS)
-            .await,
-        all_healthy,
-    )
-    .await;
+    wait(&host(&node, state.path(), &forgives, &Verdict::Healthy).offer(GPUS).await, all_healthy).await;
 }
 
 /// A unit that goes and comes is as ill as it was.
@@ -118,14 +101,9 @@ async fn a_unit_that_blinks_is_not_healed_by_it() {
     let world = host(&node, state.path(), &patient, &Verdict::Healthy);
     let gpus = world.offer(GPUS).await;
     wait(&gpus, |list| list.devices.len() == 2).await;
-    node.apply(Change::RemoveDevice("pci0000:00/0000:00:02.0".into()))
-        .unwrap();
+    node.apply(Change::RemoveDevice("pci0000:00/0000:00:02.0".into())).unwrap();
     wait(&gpus, |list| list.devices.len() == 1).await;
-    let text = NODE
-        .split("\n\n")
-        .filter(|text| text.contains("0000:00:02.0"))
-        .collect::<Vec<_>>()
-        .join("\n\n");
+    let text = NODE.split("\n\n").filter(|text| text.contains("0000:00:02.0")).collect::<Vec<_>>().join("\n\n");
     node.apply(Change::AddDevices(text)).unwrap();
     let list = wait(&gpus, |list| list.devices.len() == 2).await;
     assert_eq!(list.matches("too hot").count(), 2, "{list}");
@@ -133,10 +111,7 @@ async fn a_unit_that_blinks_is_not_healed_by_it() {
 
 async fn unhealthy(node: &RecordedNode, state: &Path) -> World {
     let world = host(node, state, POLICY, &hot());
-    wait(&world.offer(GPUS).await, |list| {
-        list.devices.iter().any(|d| d.unhealthy.is_some())
-    })
-    .await;
+    wait(&world.offer(GPUS).await, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     saved(state, true).await;
     world
 }

@@ -71,11 +71,7 @@ impl Pods {
             let (begun, told) = (Instant::now(), self.0.lock().unwrap().clone());
             let key = |id: &String| (ResourceName::try_new(GPU).unwrap(), id.clone());
             let held = told.last_look.filter(|_| asked.is_ok()).unwrap_or(told.held);
-            let holder = Holder {
-                namespace: "default".into(),
-                pod: "train".into(),
-                container: "main".into(),
-            };
+            let holder = Holder { namespace: "default".into(), pod: "train".into(), container: "main".into() };
             source.tell(Holders {
                 seen: held.iter().map(|id| (key(id), vec![holder.clone()])).collect(),
                 recorded: (!told.no_records).then(|| held.iter().chain(&told.recorded).map(key).collect()),
@@ -244,14 +240,7 @@ async fn an_allocation_of_what_is_not_clean_releases_it_first() {
     script.forget();
     give(&gpus, &[FIRST, SECOND]).await.unwrap();
     let both = format!("{FIRST} {SECOND}");
-    assert_eq!(
-        script.said(),
-        [
-            format!("release {FIRST}"),
-            format!("prepare {both}"),
-            format!("allocate {both}")
-        ]
-    );
+    assert_eq!(script.said(), [format!("release {FIRST}"), format!("prepare {both}"), format!("allocate {both}")]);
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said().len(), 3, "who knows nothing of pods frees nothing");
 }
@@ -287,11 +276,7 @@ async fn an_allocation_fails_where_the_release_before_it_does() {
     script.fail("release", FailureKind::Io);
     let refused = give(&gpus, &[FIRST]).await.unwrap_err();
     insta::assert_snapshot!(refused, @"plugin gpus: release failed: it does not answer");
-    assert!(
-        script.said().iter().all(|said| said.starts_with("release")),
-        "{:?}",
-        script.said()
-    );
+    assert!(script.said().iter().all(|said| said.starts_with("release")), "{:?}", script.said());
     wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     script.heal();
     // Tried again without anybody who knows of pods: the pod that would have had it is lost.
@@ -425,10 +410,7 @@ async fn without_a_life_cycle_what_pods_no_longer_have_is_forgotten() {
     let allocations = Allocations::open(dir.path()).unwrap();
     let (_world, gpus) = world_of(renamed(), &allocations, &pods).await;
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
-    assert!(
-        list.contains("was handed out as 0000:00:01.0 of fake.com/gpu"),
-        "{list}"
-    );
+    assert!(list.contains("was handed out as 0000:00:01.0 of fake.com/gpu"), "{list}");
     tokio::time::sleep(A_WHILE).await;
     assert!(!all_healthy(&gpus.devices().borrow()));
     pods.hold(&[]);
@@ -523,11 +505,7 @@ async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
     give(&gpus, &[FIRST]).await.unwrap();
     script.forget();
     gpus.take_back(&strings(&[FIRST, SECOND])).await;
-    assert_eq!(
-        script.said(),
-        [format!("release {FIRST}")],
-        "the other one was not given"
-    );
+    assert_eq!(script.said(), [format!("release {FIRST}")], "the other one was not given");
     gpus.take_back(&strings(&[FIRST])).await;
     assert_eq!(script.said().len(), 1, "it is clean");
     let dir = tempfile::tempdir().unwrap();
@@ -539,10 +517,7 @@ async fn what_is_taken_back_is_released_unless_somebody_had_it_before() {
     give(&gpus, &[SECOND]).await.unwrap();
     gpus.take_back(&strings(&[SECOND])).await;
     until("forgotten", || !remembered(dir.path()).contains(SECOND)).await;
-    assert!(
-        remembered(dir.path()).contains(FIRST),
-        "an init container may have had it"
-    );
+    assert!(remembered(dir.path()).contains(FIRST), "an init container may have had it");
 }
 
 /// By the policy's word, units are made ready when a container starts, as often as it does.
@@ -567,10 +542,7 @@ async fn units_are_made_ready_at_each_start_where_the_policy_says_so() {
     wait(&gpus, all_healthy).await;
     // What is not what it was when it was allocated starts nothing.
     let card = world.node.node_at("/dev/dri/card0").unwrap();
-    world
-        .node
-        .apply(devgate_fake_node::Change::RemoveNode(card.path))
-        .unwrap();
+    world.node.apply(devgate_fake_node::Change::RemoveNode(card.path)).unwrap();
     let refused = gpus.start(&strings(&[FIRST])).await.unwrap_err();
     assert!(refused.to_string().contains("/dev/dri/card0"), "{refused}");
 }
@@ -630,15 +602,7 @@ async fn what_nobody_can_say_who_had_it_is_released_once_however_often_the_host_
     let (pods, script) = (Pods::default(), Script::default());
     pods.hold(&[FIRST]);
     let policy = policy() + "    prepare: start\n";
-    let start = || async {
-        ready(
-            &policy,
-            script.gpus(),
-            &Allocations::open(dir.path()).unwrap(),
-            pods.feed(),
-        )
-        .await
-    };
+    let start = || async { ready(&policy, script.gpus(), &Allocations::open(dir.path()).unwrap(), pods.feed()).await };
     let lost = start().await;
     until("saved", || remembered(dir.path()).contains(FIRST)).await;
     drop(lost);
@@ -650,10 +614,7 @@ async fn what_nobody_can_say_who_had_it_is_released_once_however_often_the_host_
     script.until(&format!("release {SECOND}")).await;
     let both = ["release", "allocate"].map(|call| format!("{call} {FIRST} {SECOND}"));
     assert_eq!(script.said().first_chunk(), Some(&both));
-    until("saved", || {
-        remembered(dir.path()).contains(SECOND) && !is_remembered(dir.path(), SECOND)
-    })
-    .await;
+    until("saved", || remembered(dir.path()).contains(SECOND) && !is_remembered(dir.path(), SECOND)).await;
     drop(third);
     script.forget();
     let fourth = start().await;
@@ -725,10 +686,7 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     tokio::time::sleep(A_WHILE).await;
     let card = world.node.node_at("/dev/dri/card0").unwrap();
     let (path, number) = (card.path.clone(), card.number);
-    world
-        .node
-        .apply(devgate_fake_node::Change::RemoveNode(path.clone()))
-        .unwrap();
+    world.node.apply(devgate_fake_node::Change::RemoveNode(path.clone())).unwrap();
     wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     script.forget();
     pods.hold(&[]);
@@ -736,10 +694,7 @@ async fn what_was_released_while_it_was_away_is_released_again() {
     let expected = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
     until("forgotten", || !is_remembered(dir.path(), FIRST)).await;
     let kept = remembered(dir.path());
-    world
-        .node
-        .apply(devgate_fake_node::Change::AddNode { path, number })
-        .unwrap();
+    world.node.apply(devgate_fake_node::Change::AddNode { path, number }).unwrap();
     wait(&gpus, all_healthy).await;
     script.forget();
     pods.begin(&gpus, &[FIRST]).await;

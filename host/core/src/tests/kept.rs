@@ -45,12 +45,7 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
         blob.push(b'x');
         assert_eq!(host.state_store(&blob), Ok(()));
     }
-    for purpose in [
-        CallPurpose::Allocate,
-        CallPurpose::Choose,
-        CallPurpose::Prepare,
-        CallPurpose::Start,
-    ] {
+    for purpose in [CallPurpose::Allocate, CallPurpose::Choose, CallPurpose::Prepare, CallPurpose::Start] {
         let mut host = with_purpose(purpose);
         let refused = failure(host.state_store(b"no"));
         assert_eq!(refused.kind, FailureKind::Unsupported, "{}", refused.message);
@@ -97,11 +92,7 @@ fn a_disk_that_fails_is_the_admins_business() {
 fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
     let (grants, services) = world(&Allocations::forgetful());
     services.matched_lines.is_read();
-    services.matched_lines.record(&KernelLine {
-        sequence: 1,
-        micros: 1,
-        text: "ACME: Fault (x): 79, x".to_owned(),
-    });
+    services.matched_lines.record(&KernelLine { sequence: 1, micros: 1, text: "ACME: Fault (x): 79, x".to_owned() });
     let trial = |policy: &str| {
         let policy = plugin_policy(&policy_of(policy));
         let grants = Arc::new(Grants::new(node().into(), policy));
@@ -109,29 +100,16 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
         host.on_trial(CallPurpose::Health);
         host.kernel_log_since("", 10).unwrap().events.len()
     };
-    assert_eq!(
-        trial("    kernel-log: ['^(widget)', '^ACME: Fault \\((.*)\\): ([0-9]+)']\n"),
-        0
-    );
+    assert_eq!(trial("    kernel-log: ['^(widget)', '^ACME: Fault \\((.*)\\): ([0-9]+)']\n"), 0);
     assert_eq!(trial(POLICY), 1, "those are the same");
-    assert_eq!(
-        host_with(grants, services)
-            .kernel_log_since("", 10)
-            .unwrap()
-            .events
-            .len(),
-        1
-    );
+    assert_eq!(host_with(grants, services).kernel_log_since("", 10).unwrap().events.len(), 1);
 }
 
 #[test]
 fn captures_count_as_what_was_read() {
     let (grants, services) = world(&Allocations::forgetful());
-    let line = |n: u64, address: &str| KernelLine {
-        sequence: n,
-        micros: n,
-        text: format!("ACME: Fault ({address}): 79, x"),
-    };
+    let line =
+        |n: u64, address: &str| KernelLine { sequence: n, micros: n, text: format!("ACME: Fault ({address}): 79, x") };
     let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
     assert_eq!(failure(host.kernel_log_since("", 10)).kind, FailureKind::Unsupported);
     services.matched_lines.is_read();

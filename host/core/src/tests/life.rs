@@ -24,18 +24,9 @@ async fn a_node_that_vanishes_is_unhealthy_and_heals_without_a_restart() {
     assert!(refused.is_err(), "looked at when it is given, not only once a tick");
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     assert!(list.contains("0000:00:01.0 {1} node /dev/dri/card0"), "{list}");
-    world
-        .node
-        .apply(Change::AddNode {
-            path: card.path,
-            number: card.number,
-        })
-        .unwrap();
+    world.node.apply(Change::AddNode { path: card.path, number: card.number }).unwrap();
     wait(&gpus, all_healthy).await;
-    world
-        .node
-        .apply(Change::RemoveDevice("pci0000:00/0000:00:01.0".into()))
-        .unwrap();
+    world.node.apply(Change::RemoveDevice("pci0000:00/0000:00:01.0".into())).unwrap();
     let list = wait(&gpus, |list| list.devices.iter().any(|d| d.unhealthy.is_some())).await;
     assert!(
         list.contains("0000:00:01.0 {1} device 0000:00:01.0 is gone"),
@@ -68,12 +59,7 @@ async fn nothing_is_registered_before_the_first_success_and_the_last_good_list_s
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_that_cannot_be_loaded_costs_only_itself() {
-    let second = POLICY
-        .split("plugins:\n")
-        .nth(1)
-        .unwrap()
-        .replace("gpus:", "other:")
-        .replace("fake.com", "other.com");
+    let second = POLICY.split("plugins:\n").nth(1).unwrap().replace("gpus:", "other:").replace("fake.com", "other.com");
     let second = second.replace("GPUS_", "OTHER_").replace("fake.wasm", "missing.wasm");
     let world = start(&format!("{}{second}", POLICY), [("fake.wasm", Fake::gpus())]);
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
@@ -104,33 +90,16 @@ async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_plugin_wakes_when_its_hardware_appears() {
-    let policy = POLICY.replace(
-        "      - {subsystem: misc, name: kvm, use: offer, nodes: [{access: r, shared: true}]}\n",
-        "",
-    );
-    let policy = policy.replace(
-        "      - {subsystem: misc, name: uinput, use: offer, nodes: [{access: rw}]}\n",
-        "",
-    );
-    let policy = policy
-        .replace("      - {subsystem: misc}\n", "")
-        .replace("0x1234", "0x4321");
+    let policy =
+        POLICY.replace("      - {subsystem: misc, name: kvm, use: offer, nodes: [{access: r, shared: true}]}\n", "");
+    let policy = policy.replace("      - {subsystem: misc, name: uinput, use: offer, nodes: [{access: rw}]}\n", "");
+    let policy = policy.replace("      - {subsystem: misc}\n", "").replace("0x1234", "0x4321");
     let world = start(&policy, [("fake.wasm", Fake::gpus())]);
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(world.plugins.offers().borrow().is_empty());
     let location = "pci0000:00/0000:00:01.0".to_owned();
-    world
-        .node
-        .apply(Change::SetAttribute {
-            location,
-            path: "vendor".into(),
-            value: "0x4321\n".into(),
-        })
-        .unwrap();
-    assert_eq!(
-        wait(&world.offer("fake.com/gpu").await, all_healthy).await,
-        "0000:00:01.0 {1}"
-    );
+    world.node.apply(Change::SetAttribute { location, path: "vendor".into(), value: "0x4321\n".into() }).unwrap();
+    assert_eq!(wait(&world.offer("fake.com/gpu").await, all_healthy).await, "0000:00:01.0 {1}");
 }
 
 /// A shared node that is missing is missing for every device of the pool.
@@ -149,12 +118,7 @@ async fn a_missing_shared_node_makes_all_devices_of_the_pool_unhealthy() {
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
     let reply = gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap();
-    assert!(
-        reply
-            .nodes
-            .iter()
-            .any(|n| n.host_path == "/dev/kvm" && n.access.to_string() == "r")
-    );
+    assert!(reply.nodes.iter().any(|n| n.host_path == "/dev/kvm" && n.access.to_string() == "r"));
     world.node.apply(Change::RemoveNode("/dev/kvm".into())).unwrap();
     let list = wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.is_some())).await;
     insta::assert_snapshot!(list, @r"
@@ -172,12 +136,7 @@ async fn a_held_id_cannot_move_to_another_resource() {
         let mut pools = gpu_pool(host)?;
         if MOVED.load(Ordering::SeqCst) {
             let units = std::mem::take(&mut pools[0].units);
-            pools.push(Pool {
-                resource: "fake.com/other".into(),
-                units,
-                shared_nodes: vec![],
-                properties: vec![],
-            });
+            pools.push(Pool { resource: "fake.com/other".into(), units, shared_nodes: vec![], properties: vec![] });
         }
         Ok(pools)
     });
@@ -206,31 +165,19 @@ async fn what_an_allocation_that_failed_took_is_held_no_more() {
     });
     let gives = fake.allocate;
     fake.allocate = Box::new(move |host, units| match HOW.load(Ordering::SeqCst) {
-        0 => Err(CallError::Failed(Failure::new(
-            FailureKind::Other,
-            "it does not come up".to_owned(),
-        ))),
+        0 => Err(CallError::Failed(Failure::new(FailureKind::Other, "it does not come up".to_owned()))),
         1 => Err(GuestFault::Exited(1).into()),
-        _ => gives(host, units).map(|edits| Edits {
-            env: vec![property("NOT_GRANTED", "x")],
-            ..edits
-        }),
+        _ => gives(host, units).map(|edits| Edits { env: vec![property("NOT_GRANTED", "x")], ..edits }),
     });
     let world = start(POLICY, [("fake.wasm", fake)]);
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
     for how in 0..3 {
         HOW.store(how, Ordering::SeqCst);
-        gpus.allocate(&strings(&["0000:00:01.0", "0000:00:02.0"]))
-            .await
-            .unwrap_err();
+        gpus.allocate(&strings(&["0000:00:01.0", "0000:00:02.0"])).await.unwrap_err();
         let status = world.plugins.watch().status();
         assert!(
-            status[0]
-                .resources
-                .iter()
-                .flat_map(|all| &all.devices)
-                .all(|device| !device.held),
+            status[0].resources.iter().flat_map(|all| &all.devices).all(|device| !device.held),
             "{how}: {status:#?}"
         );
     }
@@ -279,9 +226,7 @@ async fn hardware_that_cannot_be_described_now_stays_what_it_was() {
             _ => {}
         }
         if state != LEFT_OUT {
-            pools[0]
-                .properties
-                .push(property("devgate.unread", "0000:00:07.0 0000:00:01.0"));
+            pools[0].properties.push(property("devgate.unread", "0000:00:07.0 0000:00:01.0"));
         }
         Ok(pools)
     });
@@ -311,10 +256,7 @@ async fn hardware_that_cannot_be_described_now_stays_what_it_was() {
 /// What the component cannot describe is given only as long as the policy offers it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hardware_that_is_not_offered_any_more_is_not_given() {
-    let policy = POLICY.replace(
-        "vendor: \"0x1234\", use: offer",
-        "vendor: \"0x1234\", driver: fakegpu, use: offer",
-    );
+    let policy = POLICY.replace("vendor: \"0x1234\", use: offer", "vendor: \"0x1234\", driver: fakegpu, use: offer");
     let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
     let mut fake = Fake::gpus();
     fake.enumerate = Box::new(|host| {

@@ -11,10 +11,7 @@ const GPU: &str = "fake.com/gpu";
 
 /// A policy under which no plugin looks by itself.
 fn patient() -> String {
-    POLICY.replace(
-        "check-every: 100ms, enumerate-every: 100ms",
-        "check-every: 1h, enumerate-every: 1h",
-    )
+    POLICY.replace("check-every: 100ms, enumerate-every: 100ms", "check-every: 1h, enumerate-every: 1h")
 }
 
 async fn look(world: &World, plugin: &str) -> Option<crate::Surveyed> {
@@ -41,10 +38,7 @@ async fn it_tells_what_it_offers_from_then_on() {
         (ids(&found).as_slice(), &found.outcome),
         (["0000:00:01.0", "0000:00:02.0"].as_slice(), &Outcome::Answered)
     );
-    assert!(
-        all_healthy(&world.offer(GPU).await.devices().borrow()),
-        "it is offered already"
-    );
+    assert!(all_healthy(&world.offer(GPU).await.devices().borrow()), "it is offered already");
 
     let first = "pci0000:00/0000:00:01.0".to_owned();
     world.node.apply(Change::RemoveDevice(first)).unwrap();
@@ -53,10 +47,7 @@ async fn it_tells_what_it_offers_from_then_on() {
     FAILS.store(true, Ordering::SeqCst);
     let found = look(&world, "gpus").await.unwrap();
     assert_eq!(ids(&found), ["0000:00:02.0"], "what was known last still stands");
-    assert_eq!(
-        found.outcome,
-        Outcome::Failed("plugin gpus: enumerate host fault: as it was told".into())
-    );
+    assert_eq!(found.outcome, Outcome::Failed("plugin gpus: enumerate host fault: as it was told".into()));
     FAILS.store(false, Ordering::SeqCst);
     let found = look(&world, "gpus").await.unwrap();
     assert_eq!(found.outcome, Outcome::Answered, "whatever the pause after a failure");
@@ -103,10 +94,7 @@ async fn a_part_that_cannot_be_described_stays_beside_the_others_and_not_beside_
         .replace("    health:", "    partitions: {own: \"/dev/dri/*\"}\n    health:");
     let world = start(&policy, [("fake.wasm", fake)]);
     let found = look(&world, "gpus").await.unwrap();
-    assert_eq!(
-        (ids(&found).as_slice(), found.rejected.len()),
-        (["a", "b"].as_slice(), 0)
-    );
+    assert_eq!((ids(&found).as_slice(), found.rejected.len()), (["a", "b"].as_slice(), 0));
     assert!(found.units.iter().all(|unit| unit.causes.is_empty()), "{found:?}");
     PARTS.store(1, Ordering::SeqCst);
     assert_eq!(ids(&look(&world, "gpus").await.unwrap()), ["a", "b"]);

@@ -4,12 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What begins the type of such a map.
-const MAPS: [&str; 4] = [
-    "HashMap<UnitId, ",
-    "BTreeMap<UnitId, ",
-    "BTreeMap<Key, ",
-    "Known = BTreeMap<String, BTreeMap<String, ",
-];
+const MAPS: [&str; 4] =
+    ["HashMap<UnitId, ", "BTreeMap<UnitId, ", "BTreeMap<Key, ", "Known = BTreeMap<String, BTreeMap<String, "];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -29,16 +25,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn maps(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let line = line.trim_start();
-        let is_code = [
-            "//",
-            "let ",
-            "fn ",
-            "pub fn",
-            "pub(crate) fn",
-            "pub(super) fn",
-            "for ",
-            "use ",
-        ];
+        let is_code = ["//", "let ", "fn ", "pub fn", "pub(crate) fn", "pub(super) fn", "for ", "use "];
         if !MAPS.iter().any(|map| line.contains(map)) || is_code.iter().any(|start| line.starts_with(start)) {
             return None;
         }
@@ -59,13 +46,9 @@ fn what_is_kept_by_a_unit_s_id_is_listed_with_its_reason() {
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split('|').next())
         .flat_map(|cell| {
-            let mut words = cell
-                .split('`')
-                .filter(|word| !word.trim().is_empty() && word.trim() != ",");
+            let mut words = cell.split('`').filter(|word| !word.trim().is_empty() && word.trim() != ",");
             let file = words.next().unwrap_or_default().to_owned();
-            words
-                .map(move |name| (file.clone(), name.to_owned()))
-                .collect::<Vec<_>>()
+            words.map(move |name| (file.clone(), name.to_owned())).collect::<Vec<_>>()
         })
         .collect();
     let mut files = Vec::new();

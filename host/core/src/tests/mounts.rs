@@ -43,10 +43,7 @@ fn named_mounts_that_are_roots_alone_are_given() {
     assert_eq!(host.mount_source(dir), Ok(("/srv/fake".into(), true)));
     assert_eq!(host.mount("lib"), Ok(lib), "the same mount has the same handle");
     let held = host.held_mount(dir).unwrap();
-    assert_eq!(
-        (held.name.as_str(), held.target.as_str(), held.writable),
-        ("dir", "/opt/fake/dir", true)
-    );
+    assert_eq!((held.name.as_str(), held.target.as_str(), held.writable), ("dir", "/opt/fake/dir", true));
     let unseen = host.mount("unseen").unwrap();
     assert_eq!(host.mount_source(unseen), Ok(("/srv/elsewhere".into(), false)));
     assert!(host.held_mount(MountHandle(99)).is_none());
@@ -92,10 +89,7 @@ fn what_changed_since_is_seen_when_it_is_given() {
     assert_eq!(grants.mount_problem_now(&dir.name), None);
     assert_eq!(grants.mount_problem_now(&unseen.name), None);
     let mut host = call_host_on(&node, &policy_of(MOUNTS));
-    let asked = Edits {
-        mounts: vec![host.mount("dir").unwrap()],
-        ..Edits::default()
-    };
+    let asked = Edits { mounts: vec![host.mount("dir").unwrap()], ..Edits::default() };
     Asked::of(asked.clone(), &host).unwrap();
     node.apply(Change::AddDevices("O: /srv/fake=0 0775\n".into())).unwrap();
     let refused = Asked::of(asked, &host).unwrap_err().to_string();
@@ -117,12 +111,10 @@ fn all_mounts_are_told_with_what_the_host_sees() {
     assert_eq!(said, [&"lib", &"dir", &"unseen"]);
     assert_eq!(names.len(), 8);
     assert_eq!(
-        call_host_on(&world(), &policy_of(""))
-            .mount("lib")
-            .map_err(|denied| match denied {
-                Denied::Failure(failure) => failure.kind,
-                Denied::End(_) => FailureKind::Other,
-            }),
+        call_host_on(&world(), &policy_of("")).mount("lib").map_err(|denied| match denied {
+            Denied::Failure(failure) => failure.kind,
+            Denied::End(_) => FailureKind::Other,
+        }),
         Err(FailureKind::Denied)
     );
 }

@@ -17,12 +17,7 @@ fn told(node: &Node, policy: &str) -> String {
             format!("{name}: {} {}{shared}", n.node.path, n.grant.access)
         };
         lines.extend(found.nodes.iter().map(node));
-        lines.extend(
-            found
-                .withheld
-                .iter()
-                .map(|w| format!("{name}: not {}: {}", w.what, w.why)),
-        );
+        lines.extend(found.withheld.iter().map(|w| format!("{name}: not {}: {}", w.what, w.why)));
     }
     lines.join("\n")
 }
@@ -35,11 +30,7 @@ fn nodes_are_offered_by_subsystem_and_name_and_none_by_default() {
     };
     assert_eq!(of(""), "");
     assert_eq!(of(", nodes: [{subsystem: misc}]"), "");
-    assert_eq!(
-        of(", nodes: [{access: rw}]"),
-        "",
-        "of the device itself, which has none"
-    );
+    assert_eq!(of(", nodes: [{access: rw}]"), "", "of the device itself, which has none");
     insta::assert_snapshot!(of(", nodes: [{subsystem: drm}]"), @r"
     0000:00:01.0: /dev/dri/card0 rw
     0000:00:01.0: /dev/dri/renderD128 rw
@@ -144,10 +135,8 @@ A: dev=241:1\\n
     let expected = [Some(in_use(paths[0])), Some(in_use(paths[1])), None];
     for ((path, granted), expected) in paths.iter().zip(granted).zip(expected) {
         let name = path.trim_start_matches("/dev/");
-        let line = expected.as_ref().map_or_else(
-            || format!("{name}: {path} rw"),
-            |why| format!("{name}: not {path}: {why}"),
-        );
+        let line =
+            expected.as_ref().map_or_else(|| format!("{name}: {path} rw"), |why| format!("{name}: not {path}: {why}"));
         assert!(told.lines().any(|told| told == line), "{line}\n{told}");
         let by_path = call_host_on(&node, &offered).node_at(path);
         assert_eq!(by_path.is_ok(), expected.is_none(), "{path}");

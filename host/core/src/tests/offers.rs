@@ -13,21 +13,11 @@ async fn devices_are_offered_with_their_numa_node_and_given_with_their_nodes() {
     0000:00:01.0 {1}
     0000:00:02.0 {}
     ");
-    let reply = gpus
-        .allocate(&strings(&["0000:00:02.0", "0000:00:01.0", "0000:00:02.0"]))
-        .await
-        .unwrap();
-    let nodes: Vec<_> = reply
-        .nodes
-        .iter()
-        .map(|n| format!("{} {}", n.host_path, n.access))
-        .collect();
+    let reply = gpus.allocate(&strings(&["0000:00:02.0", "0000:00:01.0", "0000:00:02.0"])).await.unwrap();
+    let nodes: Vec<_> = reply.nodes.iter().map(|n| format!("{} {}", n.host_path, n.access)).collect();
     assert_eq!(nodes, ["/dev/dri/card0 rw", "/dev/dri/card1 rw"]);
     assert_eq!(reply.env.get("GPUS_FAKE_COM_GPU").unwrap(), "0000:00:01.0,0000:00:02.0");
-    let again = gpus
-        .allocate(&strings(&["0000:00:01.0", "0000:00:02.0"]))
-        .await
-        .unwrap();
+    let again = gpus.allocate(&strings(&["0000:00:01.0", "0000:00:02.0"])).await.unwrap();
     assert_eq!(reply, again, "the same set in another order, given again");
 }
 
@@ -76,27 +66,14 @@ async fn replicas_share_one_unit() {
     ");
     let one = gpus.allocate(&strings(&["0000:00:01.0::1"])).await.unwrap();
     assert_eq!(one.env.get("GPUS_FAKE_COM_GPU").unwrap(), "0000:00:01.0");
-    for bad in [
-        "0000:00:01.0",
-        "0000:00:01.0::2",
-        "0000:00:01.0::01",
-        "0000:00:01.0::-1",
-    ] {
-        assert!(
-            matches!(gpus.allocate(&strings(&[bad])).await, Err(AllocateError::Unknown(_))),
-            "{bad}"
-        );
+    for bad in ["0000:00:01.0", "0000:00:01.0::2", "0000:00:01.0::01", "0000:00:01.0::-1"] {
+        assert!(matches!(gpus.allocate(&strings(&[bad])).await, Err(AllocateError::Unknown(_))), "{bad}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_later_plugin_loses_a_device_that_both_offer() {
-    let second = POLICY
-        .split("plugins:\n")
-        .nth(1)
-        .unwrap()
-        .replace("gpus:", "other:")
-        .replace("fake.com", "other.com");
+    let second = POLICY.split("plugins:\n").nth(1).unwrap().replace("gpus:", "other:").replace("fake.com", "other.com");
     let second = second.replace("GPUS_", "OTHER_").replace("fake.wasm", "other.wasm");
     let mut other = Fake::gpus();
     other.enumerate = Box::new(|host| {
@@ -109,10 +86,7 @@ async fn the_later_plugin_loses_a_device_that_both_offer() {
         }
         Ok(pools)
     });
-    let world = start(
-        &format!("{POLICY}{second}"),
-        [("fake.wasm", Fake::gpus()), ("other.wasm", other)],
-    );
+    let world = start(&format!("{POLICY}{second}"), [("fake.wasm", Fake::gpus()), ("other.wasm", other)]);
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
     let list = wait(&world.offer("other.com/gpu").await, |list| list.devices.len() == 2).await;
     insta::assert_snapshot!(list, @r"
@@ -130,14 +104,8 @@ async fn a_component_that_says_busy_or_breaks_is_told_apart() {
     };
     let failed = |kind| CallError::Failed(Failure::new(kind, "reset under way"));
     let cases = [
-        (
-            failed(FailureKind::Busy),
-            AllocateError::Busy("plugin gpus: allocate failed: reset under way".into()),
-        ),
-        (
-            failed(FailureKind::Other),
-            AllocateError::Refused("plugin gpus: allocate failed: reset under way".into()),
-        ),
+        (failed(FailureKind::Busy), AllocateError::Busy("plugin gpus: allocate failed: reset under way".into())),
+        (failed(FailureKind::Other), AllocateError::Refused("plugin gpus: allocate failed: reset under way".into())),
         (
             CallError::Guest(GuestFault::Exited(1)),
             AllocateError::Guest("plugin gpus: allocate exited with status 1".into()),

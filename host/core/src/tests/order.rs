@@ -44,15 +44,9 @@ fn start(slow: &str) -> (World, Arc<AtomicBool>) {
     let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
     let policy = format!("{head}{}{}", entry("slow", slow), entry("quick", quick));
     let (node, may) = (node(), Arc::new(AtomicBool::new(false)));
-    let plain = || Fake {
-        allocate: Box::new(|_, _| Ok(devgate_types::Edits::default())),
-        ..Fake::gpus()
-    };
+    let plain = || Fake { allocate: Box::new(|_, _| Ok(devgate_types::Edits::default())), ..Fake::gpus() };
     let others = FakeLoader::with([("slow.wasm", plain()), ("quick.wasm", plain())]);
-    let loader = Arc::new(Slow {
-        others,
-        may: Arc::clone(&may),
-    });
+    let loader = Arc::new(Slow { others, may: Arc::clone(&may) });
     let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Allocations::forgetful()));
     (World { node, plugins }, may)
 }

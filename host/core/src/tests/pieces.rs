@@ -21,12 +21,7 @@ fn nodes() -> Fake {
                 let resource = format!("fake.com/{}", name.trim_end_matches(|c: char| c.is_ascii_digit()));
                 match pools.iter_mut().find(|pool| pool.resource == resource) {
                     Some(pool) => pool.units.push(unit),
-                    None => pools.push(Pool {
-                        resource,
-                        units: vec![unit],
-                        shared_nodes: vec![],
-                        properties: vec![],
-                    }),
+                    None => pools.push(Pool { resource, units: vec![unit], shared_nodes: vec![], properties: vec![] }),
                 }
             }
             Ok(pools)

@@ -81,19 +81,13 @@ fn edits() -> impl Strategy<Value = Edits> {
 #[test]
 fn a_reply_holds_only_what_is_granted_and_only_of_its_ids() {
     let given = Given::default();
-    let asked = (
-        prop::collection::vec(pool(), 0..4),
-        prop::collection::vec(edits(), 1..4),
-    );
+    let asked = (prop::collection::vec(pool(), 0..4), prop::collection::vec(edits(), 1..4));
     let mut runner = TestRunner::new(ProptestConfig::with_cases(1_024));
     let held = runner.run(&asked, |(pools, edits)| given.is_right(pools, &edits));
     held.unwrap_or_else(|wrong| panic!("{wrong}"));
     // That nothing is wrong in no reply says nothing.
     let (nodes, beside) = (given.nodes.get(), given.beside.get());
-    assert!(
-        nodes > 100 && beside > 100,
-        "{nodes} nodes, {beside} replies for one of several"
-    );
+    assert!(nodes > 100 && beside > 100, "{nodes} nodes, {beside} replies for one of several");
 }
 
 /// How much of what can go wrong there was.
@@ -117,11 +111,7 @@ impl Given {
             .iter()
             .flat_map(|pool| &pool.units)
             .map(|unit| {
-                let paths = unit
-                    .nodes
-                    .iter()
-                    .filter_map(|n| host.held_node(*n))
-                    .map(|n| n.node.path.clone());
+                let paths = unit.nodes.iter().filter_map(|n| host.held_node(*n)).map(|n| n.node.path.clone());
                 (unit.id.clone(), paths.collect())
             })
             .fold(HashMap::new(), |mut all, (id, paths): (String, BTreeSet<String>)| {
@@ -130,10 +120,7 @@ impl Given {
             });
         let (inventory, _) = Inventory::gate(host.policy(), &host, pools, &|_| None);
         let ledger = Ledger::new(["gpus".to_owned()]);
-        ledger.report(
-            PluginIndex(0),
-            inventory.footprints(host.policy(), &crate::Allocations::forgetful()),
-        );
+        ledger.report(PluginIndex(0), inventory.footprints(host.policy(), &crate::Allocations::forgetful()));
         let lost = ledger.lost(PluginIndex(0));
         let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (resource, pool) in &inventory.pools {
@@ -155,16 +142,11 @@ impl Given {
                         let (_, access, shared) = granted.unwrap();
                         prop_assert_eq!(&node.access.to_string(), access);
                         prop_assert_eq!(&node.container_path, &node.host_path);
-                        let own = as_listed
-                            .get(unit.id.as_str())
-                            .is_some_and(|nodes| nodes.contains(&node.host_path));
+                        let own = as_listed.get(unit.id.as_str()).is_some_and(|nodes| nodes.contains(&node.host_path));
                         prop_assert!(own || *shared, "{} was not listed for {}", node.host_path, unit.id);
                         if !shared {
                             self.nodes.set(self.nodes.get() + 1);
-                            users
-                                .entry(node.host_path.clone())
-                                .or_default()
-                                .insert(unit.id.to_string());
+                            users.entry(node.host_path.clone()).or_default().insert(unit.id.to_string());
                         }
                     }
                     for (key, value) in &reply.env {

@@ -12,33 +12,18 @@ fn reading_stops_at_the_grants() {
     let mut host = call_host();
     let gpu = host.devices("pci").unwrap()[0];
     assert_eq!(host.attribute(gpu, "vendor"), Ok("0x1234".into()));
-    let said: Vec<_> = [
-        "secret_key",
-        "config",
-        "../0000:00:03.0/vendor",
-        "/etc/passwd",
-        "",
-        "nope",
-        "drm",
-    ]
-    .into_iter()
-    .map(|path| format!("{path:?}: {:?}", host.attribute(gpu, path).unwrap_err()))
-    .collect();
+    let said: Vec<_> = ["secret_key", "config", "../0000:00:03.0/vendor", "/etc/passwd", "", "nope", "drm"]
+        .into_iter()
+        .map(|path| format!("{path:?}: {:?}", host.attribute(gpu, path).unwrap_err()))
+        .collect();
     insta::assert_snapshot!(said.join("\n"));
     let cards = host.children(gpu, "drm").unwrap();
     assert_eq!(cards.len(), 2, "beneath a granted device");
-    assert!(
-        host.device_by_name("pci", "0000:00:03.0").is_err(),
-        "not granted, and looks as if it were not there"
-    );
+    assert!(host.device_by_name("pci", "0000:00:03.0").is_err(), "not granted, and looks as if it were not there");
     assert!(host.device_by_name("drm", "card2").is_err());
     assert!(host.device_by_name("drm", "card0").is_ok());
     let uinput = host.device_by_name("misc", "uinput").unwrap();
-    assert_eq!(
-        host.nodes(uinput),
-        Ok(vec![]),
-        "the policy offers it, and the host does not give it"
-    );
+    assert_eq!(host.nodes(uinput), Ok(vec![]), "the policy offers it, and the host does not give it");
     assert!(host.attribute(devgate_types::DeviceHandle(99), "vendor").is_err());
 }
 
@@ -87,11 +72,7 @@ plugins:
     let bridge = host.devices("pci").unwrap();
     assert_eq!(bridge.len(), 1);
     let bridge = bridge[0];
-    assert_eq!(
-        host.attribute(bridge, "power/control"),
-        Ok("auto".into()),
-        "a directory of its own"
-    );
+    assert_eq!(host.attribute(bridge, "power/control"), Ok("auto".into()), "a directory of its own");
     assert_eq!(host.children(bridge, "pci"), Ok(vec![]));
     assert_eq!(host.children(bridge, "net"), Ok(vec![]));
     assert!(host.device_by_name("net", "eth0").is_err());
@@ -190,11 +171,7 @@ fn the_order_of_questions_decides_nothing() {
         let (_, again) = (host.node_at("/dev/fuse").unwrap(), host.nodes(fuse).unwrap()[0]);
         assert_eq!(node, again);
         let grant = host.held_node(node).unwrap().grant.clone();
-        assert_eq!(
-            (grant.access.to_string().as_str(), grant.shared),
-            ("r", false),
-            "{by_path_first}"
-        );
+        assert_eq!((grant.access.to_string().as_str(), grant.shared), ("r", false), "{by_path_first}");
     }
 }
 
@@ -217,20 +194,11 @@ fn an_attribute_is_small_for_everybody_and_not_on_the_list() {
     set("large", vec![b'x'; 4096]);
     assert_eq!(kind(host.attribute(gpu, "large")), None);
     set("large", vec![b'x'; 4097]);
-    assert_eq!(
-        kind(host.attribute(gpu, "large")),
-        Some((FailureKind::Limit, String::new()))
-    );
-    assert_eq!(
-        host.attribute_bytes(gpu, "large", 4000, 4096).map(|bytes| bytes.len()),
-        Ok(97)
-    );
+    assert_eq!(kind(host.attribute(gpu, "large")), Some((FailureKind::Limit, String::new())));
+    assert_eq!(host.attribute_bytes(gpu, "large", 4000, 4096).map(|bytes| bytes.len()), Ok(97));
     assert!(host.attribute_bytes(gpu, "large", 0, 4097).is_err());
     set("binary", vec![0, 255]);
-    assert_eq!(
-        kind(host.attribute(gpu, "binary")),
-        Some((FailureKind::Other, "not-text".into()))
-    );
+    assert_eq!(kind(host.attribute(gpu, "binary")), Some((FailureKind::Other, "not-text".into())));
     assert_eq!(host.attribute_bytes(gpu, "binary", 0, 2), Ok(vec![0, 255]));
     for path in [
         "secret",
@@ -246,39 +214,24 @@ fn an_attribute_is_small_for_everybody_and_not_on_the_list() {
         "msi_irqs/33",
     ] {
         set(path, b"canary".to_vec());
-        assert_eq!(
-            kind(host.attribute(gpu, path)),
-            Some((FailureKind::Denied, String::new())),
-            "{path}"
-        );
+        assert_eq!(kind(host.attribute(gpu, path)), Some((FailureKind::Denied, String::new())), "{path}");
         assert!(host.attribute_bytes(gpu, path, 0, 6).is_err(), "{path}");
     }
     set("resource", b"fine".to_vec());
     assert_eq!(host.attribute(gpu, "resource"), Ok("fine".into()));
-    let only_root = NODE.replace(
-        "A: class=0x030000\\n\nA: numa_node=1",
-        "R: class=0x030000\\n\nA: numa_node=1",
-    );
-    let mut host = call_host_on(
-        &devgate_fake_node::RecordedNode::parse("r", &only_root).unwrap(),
-        POLICY,
-    );
+    let only_root = NODE.replace("A: class=0x030000\\n\nA: numa_node=1", "R: class=0x030000\\n\nA: numa_node=1");
+    let mut host = call_host_on(&devgate_fake_node::RecordedNode::parse("r", &only_root).unwrap(), POLICY);
     let gpu = host.devices("pci").unwrap()[0];
-    assert_eq!(
-        kind(host.attribute(gpu, "class")),
-        Some((FailureKind::Denied, String::new()))
-    );
+    assert_eq!(kind(host.attribute(gpu, "class")), Some((FailureKind::Denied, String::new())));
 }
 
 /// A link tells the name of what it leads to, and gives a handle only to what is granted.
 #[test]
 fn a_link_gives_a_handle_only_to_what_is_granted() {
     let node = node();
-    for (name, target) in [
-        ("peer", "../0000:00:02.0"),
-        ("stranger", "../0000:00:03.0"),
-        ("group", "../../../kernel/42"),
-    ] {
+    for (name, target) in
+        [("peer", "../0000:00:02.0"), ("stranger", "../0000:00:03.0"), ("group", "../../../kernel/42")]
+    {
         node.apply(Change::SetLink {
             location: "pci0000:00/0000:00:01.0".into(),
             path: name.into(),

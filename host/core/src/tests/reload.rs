@@ -55,9 +55,7 @@ fn said(reloaded: &Reloaded) -> String {
 
 /// A world whose loader may be given other components while it runs.
 fn start_with(policy: &str, fakes: Vec<(&'static str, Fake)>) -> (World, Arc<FakeLoader>) {
-    let map = fakes
-        .into_iter()
-        .map(|(file, fake)| (file.to_owned(), Arc::new(fake) as _));
+    let map = fakes.into_iter().map(|(file, fake)| (file.to_owned(), Arc::new(fake) as _));
     let loader = Arc::new(FakeLoader(std::sync::Mutex::new(map.collect())));
     let node = node();
     let given: Arc<dyn Loader> = loader.clone();
@@ -88,13 +86,7 @@ async fn an_edit_is_in_force_at_once_and_the_stream_goes_on() {
     let reloaded = world.plugins.reload(&with(EXTRA.0, EXTRA.1, ""), false).await.unwrap();
     assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
     let has_extra = async {
-        while !gpus
-            .allocate(&id)
-            .await
-            .unwrap()
-            .env
-            .contains_key("GPUS_EXTRA_FAKE_COM_GPU")
-        {
+        while !gpus.allocate(&id).await.unwrap().env.contains_key("GPUS_EXTRA_FAKE_COM_GPU") {
             tokio::time::sleep(TICK).await;
         }
     };
@@ -110,18 +102,11 @@ async fn one_that_is_wrong_is_refused_whole_and_everything_goes_on() {
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
     let more = MORE.replace("more.wasm", "missing.wasm");
-    let refused = world
-        .plugins
-        .reload(&with(EXTRA.0, EXTRA.1, &more), false)
-        .await
-        .unwrap_err();
+    let refused = world.plugins.reload(&with(EXTRA.0, EXTRA.1, &more), false).await.unwrap_err();
     assert_eq!(refused.to_string(), "plugin more: missing.wasm: no such file");
     let id = strings(&["0000:00:01.0"]);
     let reply = gpus.allocate(&id).await.unwrap();
-    assert!(
-        !reply.env.contains_key("GPUS_EXTRA_FAKE_COM_GPU"),
-        "the good half is not in force either"
-    );
+    assert!(!reply.env.contains_key("GPUS_EXTRA_FAKE_COM_GPU"), "the good half is not in force either");
     wait(&world.offer("more.com/gpu").await, all_healthy).await;
 }
 
@@ -146,10 +131,7 @@ async fn another_component_is_swapped_in_only_if_it_answers() {
     replace(hot, 2);
     let reloaded = world.plugins.reload(&parse(POLICY), false).await.unwrap();
     assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
-    wait(&gpus, |list| {
-        list.devices.iter().all(|d| d.unhealthy.as_deref() == Some("hot"))
-    })
-    .await;
+    wait(&gpus, |list| list.devices.iter().all(|d| d.unhealthy.as_deref() == Some("hot"))).await;
 }
 
 /// What runs goes on, and would not come back after a restart.
@@ -174,10 +156,7 @@ async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
     gpus.allocate(&strings(&["0000:00:02.0"])).await.unwrap();
-    for (from, to) in [
-        ("vendor: \"0x1234\"", "name: \"0000:00:01.0\""),
-        ("name: \"card*\"", "name: \"render*\""),
-    ] {
+    for (from, to) in [("vendor: \"0x1234\"", "name: \"0000:00:01.0\""), ("name: \"card*\"", "name: \"render*\"")] {
         let refused = world.plugins.reload(&with(from, to, ""), false).await.unwrap_err();
         insta::allow_duplicates! {
             let text = refused.to_string().replace("be other hardware", "not be offered any more");
@@ -188,9 +167,7 @@ async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
     let replicas = with("    hardware:", "    replicas: 2\n    hardware:", "");
     let refused = world.plugins.reload(&replicas, false).await.unwrap_err();
     assert!(
-        refused
-            .to_string()
-            .contains("device 0000:00:02.0, which a pod may hold, would have another id (replicas)"),
+        refused.to_string().contains("device 0000:00:02.0, which a pod may hold, would have another id (replicas)"),
         "{refused}"
     );
     let narrow = with("vendor: \"0x1234\"", "name: \"0000:00:01.0\"", "");
@@ -228,15 +205,7 @@ async fn plugins_come_and_go_and_a_resource_is_empty_before_it_goes() {
     assert_eq!(names(&reloaded), [vec![], vec![], vec!["more".to_owned()]]);
     insta::assert_snapshot!(said(&reloaded), @"resource more.com/gpu: 1 device before, none now (plugin more is not in the policy any more)");
     wait(&more, |list| list.devices.is_empty()).await;
-    assert!(
-        world
-            .plugins
-            .offers()
-            .borrow()
-            .iter()
-            .any(|offer| Arc::ptr_eq(offer, &more)),
-        "still there, and empty"
-    );
+    assert!(world.plugins.offers().borrow().iter().any(|offer| Arc::ptr_eq(offer, &more)), "still there, and empty");
     gone(&world, "more.com/gpu").await;
     let ended = tokio::time::timeout(TICK * 5, world.plugins.failures().next()).await;
     assert!(ended.is_err(), "an end that was asked for is none to report");
@@ -265,12 +234,8 @@ async fn the_new_order_decides_who_has_what_two_claim() {
     let entry = |text: &str| text[text.find("  one:").unwrap()..].to_owned();
     let head = one[..one.find("  one:").unwrap()].to_owned();
     let first = entry(&one);
-    let second = first
-        .replace("  one:", "  two:")
-        .replace("fake.com/gpu, one.com/gpu", "two.com/gpu");
-    let second = second
-        .replace("fake.wasm", "two.wasm")
-        .replace("    host-nodes:\n      exclusive: [/dev/fuse]\n", "");
+    let second = first.replace("  one:", "  two:").replace("fake.com/gpu, one.com/gpu", "two.com/gpu");
+    let second = second.replace("fake.wasm", "two.wasm").replace("    host-nodes:\n      exclusive: [/dev/fuse]\n", "");
     let mut other = renamed("two.com/gpu");
     let inner = other.enumerate;
     other.enumerate = Box::new(move |host| {
@@ -284,15 +249,8 @@ async fn the_new_order_decides_who_has_what_two_claim() {
     let mut world = start(&format!("{head}{first}{second}"), fakes);
     let (a, b) = (world.offer("fake.com/gpu").await, world.offer("two.com/gpu").await);
     wait(&a, all_healthy).await;
-    wait(&b, |list| {
-        !list.devices.is_empty() && list.devices.iter().all(|d| d.unhealthy.is_some())
-    })
-    .await;
-    let reloaded = world
-        .plugins
-        .reload(&parse(&format!("{head}{second}{first}")), false)
-        .await
-        .unwrap();
+    wait(&b, |list| !list.devices.is_empty() && list.devices.iter().all(|d| d.unhealthy.is_some())).await;
+    let reloaded = world.plugins.reload(&parse(&format!("{head}{second}{first}")), false).await.unwrap();
     assert_eq!(names(&reloaded), [[""; 0]; 3], "neither is another");
     assert!(reloaded.reordered && !reloaded.is_nothing(), "the order is");
     wait(&b, all_healthy).await;
@@ -322,9 +280,7 @@ async fn a_policy_that_matches_nothing_leaves_an_empty_list_and_wakes_again() {
     let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
-    let nothing = POLICY
-        .replace("0x1234", "0x4321")
-        .replace("subsystem: misc", "subsystem: none");
+    let nothing = POLICY.replace("0x1234", "0x4321").replace("subsystem: misc", "subsystem: none");
     let reloaded = world.plugins.reload(&parse(&nothing), false).await.unwrap();
     insta::assert_snapshot!(said(&reloaded), @"resource fake.com/gpu: 2 devices before, none now (check the selectors of plugin gpus: none of them matches a device of this node)");
     wait(&gpus, |list| list.devices.is_empty()).await;
@@ -339,10 +295,7 @@ async fn a_resource_that_moves_to_another_plugin_is_not_lost() {
     let mut world = start(POLICY, [("fake.wasm", Fake::gpus())]);
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
     let reloaded = world.plugins.reload(&with("gpus:", "cards:", ""), false).await.unwrap();
-    assert_eq!(
-        names(&reloaded),
-        [vec!["cards".to_owned()], vec![], vec!["gpus".to_owned()]]
-    );
+    assert_eq!(names(&reloaded), [vec!["cards".to_owned()], vec![], vec!["gpus".to_owned()]]);
     assert_eq!(said(&reloaded), "");
 }
 
@@ -400,15 +353,7 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
     world.plugins.reload(&parse(POLICY), true).await.unwrap();
     gone(&world, "more.com/gpu").await;
     assert!(world.plugins.watch().late().is_empty());
-    assert!(
-        world
-            .plugins
-            .watch()
-            .status()
-            .iter()
-            .all(|plugin| plugin.name != "more"),
-        "it is not waited for"
-    );
+    assert!(world.plugins.watch().status().iter().all(|plugin| plugin.name != "more"), "it is not waited for");
     world.plugins.reload(&with("", "", MORE), false).await.unwrap();
     let more = world.offer("more.com/gpu").await;
     let list = wait(&more, all_healthy).await;
@@ -477,10 +422,7 @@ async fn a_component_that_does_not_come_holds_up_no_other_plugins_reload() {
     assert_eq!(names(&reloaded), [vec![], vec!["gpus".to_owned()], vec![]]);
     // What is still awaited is not asked for a second time.
     let again = world.plugins.reload(&slow, false).await.unwrap_err().to_string();
-    assert!(
-        again.starts_with("plugin more: host fault: an earlier reload still gets"),
-        "{again}"
-    );
+    assert!(again.starts_with("plugin more: host fault: an earlier reload still gets"), "{again}");
     drop(held);
 }
 

@@ -50,12 +50,7 @@ async fn a_device_whose_allocations_keep_breaking_rests_alone_and_comes_back_whe
     0000:00:01.0 {1} plugin gpus: allocate trapped: unreachable; calls keep failing, so it is given again after 2s, to be tried
     0000:00:02.0 {}
     ");
-    assert!(
-        give(&gpus, FIRST)
-            .await
-            .unwrap_err()
-            .contains("is unhealthy: plugin gpus: allocate trapped")
-    );
+    assert!(give(&gpus, FIRST).await.unwrap_err().contains("is unhealthy: plugin gpus: allocate trapped"));
     assert_eq!(world.plugins.watch().status()[0].resting, 1);
     give(&gpus, SECOND).await.unwrap();
     // It is tried again, and once is enough now.
@@ -79,19 +74,13 @@ async fn a_component_that_breaks_whatever_is_allocated_rests_as_a_whole() {
     for id in [FIRST, SECOND, FIRST] {
         give(&gpus, id).await.unwrap_err();
     }
-    wait(&gpus, |list| {
-        list.devices.iter().all(|device| device.unhealthy.is_some())
-    })
-    .await;
+    wait(&gpus, |list| list.devices.iter().all(|device| device.unhealthy.is_some())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_component_that_breaks_in_prepare_rests_as_well() {
     let mut fake = Fake::gpus();
-    fake.profile = Profile {
-        lifecycle: true,
-        ..Profile::default()
-    };
+    fake.profile = Profile { lifecycle: true, ..Profile::default() };
     fake.prepare = Box::new(|_, _| trap());
     fake.release = Box::new(|_, _| Ok(()));
     // A third GPU that is offered, and a fourth that is never asked for.
@@ -107,27 +96,16 @@ async fn a_component_that_breaks_in_prepare_rests_as_well() {
     for id in [FIRST, SECOND, THIRD] {
         assert!(give(&gpus, id).await.unwrap_err().contains("prepare trapped"));
     }
-    let list = wait(&gpus, |list| {
-        list.devices.iter().all(|device| device.unhealthy.is_some())
-    })
-    .await;
+    let list = wait(&gpus, |list| list.devices.iter().all(|device| device.unhealthy.is_some())).await;
     let last = list.lines().last().unwrap_or_default();
-    assert!(
-        last.starts_with(FOURTH) && last.contains("prepare trapped: unreachable; calls keep failing"),
-        "{list}"
-    );
+    assert!(last.starts_with(FOURTH) && last.contains("prepare trapped: unreachable; calls keep failing"), "{list}");
 }
 
 /// Its answers come in time, and no pod ever starts with one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_component_whose_answers_are_refused_rests_as_well() {
     let mut fake = Fake::gpus();
-    fake.allocate = Box::new(|_, _| {
-        Ok(Edits {
-            env: vec![property("LD_PRELOAD", "/x.so")],
-            ..Edits::default()
-        })
-    });
+    fake.allocate = Box::new(|_, _| Ok(Edits { env: vec![property("LD_PRELOAD", "/x.so")], ..Edits::default() }));
     let world = start(POLICY, [("fake.wasm", fake)]);
     let gpus = world.offer("fake.com/gpu").await;
     wait(&gpus, all_healthy).await;
@@ -135,10 +113,7 @@ async fn a_component_whose_answers_are_refused_rests_as_well() {
         assert!(give(&gpus, FIRST).await.unwrap_err().contains("LD_PRELOAD"));
     }
     let list = wait(&gpus, |list| !all_healthy(list)).await;
-    assert!(
-        list.contains("LD_PRELOAD") && list.contains("; calls keep failing"),
-        "{list}"
-    );
+    assert!(list.contains("LD_PRELOAD") && list.contains("; calls keep failing"), "{list}");
     assert_eq!(world.plugins.watch().status()[0].resting, 1);
 }
 

@@ -120,10 +120,7 @@ pub(crate) fn node() -> RecordedNode {
 }
 
 pub(crate) fn parse(text: &str) -> Policy {
-    match devgate_policy::parse(&[PolicyFile {
-        name: "policy.yaml",
-        text,
-    }]) {
+    match devgate_policy::parse(&[PolicyFile { name: "policy.yaml", text }]) {
         Ok(policy) => policy,
         Err(errors) => panic!("{errors}"),
     }
@@ -170,10 +167,7 @@ impl Fake {
             allocate: Box::new(|_, units| {
                 let ids: Vec<_> = units.iter().map(|unit| unit.id.as_str()).collect();
                 let env = vec![property("GPUS_FAKE_COM_GPU", &ids.join(","))];
-                Ok(Edits {
-                    env,
-                    ..Edits::default()
-                })
+                Ok(Edits { env, ..Edits::default() })
             }),
             choose: Box::new(|_, _, _| Err(CallError::Host(HostFault("exports no preference".into())))),
             prepare: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
@@ -183,10 +177,7 @@ impl Fake {
 }
 
 pub(crate) fn property(name: &str, value: &str) -> devgate_types::Property {
-    devgate_types::Property {
-        name: name.into(),
-        value: value.into(),
-    }
+    devgate_types::Property { name: name.into(), value: value.into() }
 }
 
 /// What [`Fake::gpus`] enumerates.
@@ -201,12 +192,7 @@ pub(crate) fn gpu_pool(host: &mut dyn Capabilities) -> Result<Vec<Pool>, CallErr
             properties: vec![],
         });
     }
-    Ok(vec![Pool {
-        resource: "fake.com/gpu".into(),
-        units,
-        shared_nodes: vec![],
-        properties: vec![],
-    }])
+    Ok(vec![Pool { resource: "fake.com/gpu".into(), units, shared_nodes: vec![], properties: vec![] }])
 }
 
 impl Component for Fake {
@@ -215,11 +201,7 @@ impl Component for Fake {
     }
 
     fn enumerate(&self, mut host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
-        Ok(Answer {
-            value: (self.enumerate)(&mut *host)?,
-            host,
-            cost: Cost::default(),
-        })
+        Ok(Answer { value: (self.enumerate)(&mut *host)?, host, cost: Cost::default() })
     }
 
     fn health(
@@ -228,19 +210,11 @@ impl Component for Fake {
         _: &str,
         units: &[Unit],
     ) -> Result<Answer<Vec<Verdict>>, CallError> {
-        Ok(Answer {
-            value: (self.health)(&mut *host, units)?,
-            host,
-            cost: Cost::default(),
-        })
+        Ok(Answer { value: (self.health)(&mut *host, units)?, host, cost: Cost::default() })
     }
 
     fn allocate(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<Edits>, CallError> {
-        Ok(Answer {
-            value: (self.allocate)(&mut *host, units)?,
-            host,
-            cost: Cost::default(),
-        })
+        Ok(Answer { value: (self.allocate)(&mut *host, units)?, host, cost: Cost::default() })
     }
 
     fn choose(
@@ -251,27 +225,15 @@ impl Component for Fake {
         must_include: &[String],
         size: u32,
     ) -> Result<Answer<Vec<String>>, CallError> {
-        Ok(Answer {
-            value: (self.choose)(available, must_include, size)?,
-            host,
-            cost: Cost::default(),
-        })
+        Ok(Answer { value: (self.choose)(available, must_include, size)?, host, cost: Cost::default() })
     }
 
     fn prepare(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        Ok(Answer {
-            value: (self.prepare)(&mut *host, units)?,
-            host,
-            cost: Cost::default(),
-        })
+        Ok(Answer { value: (self.prepare)(&mut *host, units)?, host, cost: Cost::default() })
     }
 
     fn release(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        Ok(Answer {
-            value: (self.release)(&mut *host, units)?,
-            host,
-            cost: Cost::default(),
-        })
+        Ok(Answer { value: (self.release)(&mut *host, units)?, host, cost: Cost::default() })
     }
 }
 
@@ -281,10 +243,8 @@ pub(crate) struct FakeLoader(pub(crate) Mutex<HashMap<String, Arc<dyn Component>
 
 impl FakeLoader {
     pub(crate) fn with(fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> Arc<dyn Loader> {
-        let map = fakes
-            .into_iter()
-            .map(|(file, fake)| (file.to_owned(), Arc::new(fake) as Arc<dyn Component>))
-            .collect();
+        let map =
+            fakes.into_iter().map(|(file, fake)| (file.to_owned(), Arc::new(fake) as Arc<dyn Component>)).collect();
         Arc::new(Self(Mutex::new(map)))
     }
 }
@@ -309,12 +269,7 @@ impl Loader for FakeLoader {
 
 /// What plugins run on in a test.
 pub(crate) fn around(node: &Node, loader: Arc<dyn Loader>, allocations: &Allocations) -> Surroundings {
-    Surroundings {
-        node: node.clone(),
-        loader,
-        allocations: allocations.clone(),
-        holders: HoldersFeed::none(),
-    }
+    Surroundings { node: node.clone(), loader, allocations: allocations.clone(), holders: HoldersFeed::none() }
 }
 
 /// The capabilities of a call under another policy on another node.

@@ -38,11 +38,7 @@ fn show(policy: &str, fakes: Vec<(&'static str, Fake)>) -> String {
         for unit in &plugin.units {
             let nodes: Vec<_> = unit.nodes.iter().map(|n| n.node.path.as_str()).collect();
             let why = unit.causes.reason().map_or("healthy", |why| why);
-            let _ = writeln!(
-                text,
-                "  {} {} x{} {nodes:?} {why}",
-                unit.resource, unit.id, unit.devices
-            );
+            let _ = writeln!(text, "  {} {} x{} {nodes:?} {why}", unit.resource, unit.id, unit.devices);
         }
     }
     text
@@ -63,12 +59,7 @@ fn each_plugin_gets_as_far_as_it_would_if_it_were_started() {
     second.enumerate = Box::new(|host| {
         let mut pools = gpu_pool(host)?;
         pools[0].resource = "fake.com/second".into();
-        pools[0].units.push(Unit {
-            id: "a,b".into(),
-            backing: vec![],
-            nodes: vec![],
-            properties: vec![],
-        });
+        pools[0].units.push(Unit { id: "a,b".into(), backing: vec![], nodes: vec![], properties: vec![] });
         Ok(pools)
     });
     second.health = Box::new(|_, units| {
@@ -80,11 +71,7 @@ fn each_plugin_gets_as_far_as_it_would_if_it_were_started() {
     });
     let mut dumb = gpus("dumb");
     dumb.health = Box::new(|_, _| Err(CallError::Host(HostFault("no answer".into()))));
-    let fakes = vec![
-        ("first.wasm", gpus("first")),
-        ("second.wasm", second),
-        ("dumb.wasm", dumb),
-    ];
+    let fakes = vec![("first.wasm", gpus("first")), ("second.wasm", second), ("dumb.wasm", dumb)];
     insta::assert_snapshot!(show(&policy, fakes));
 }
 
@@ -92,10 +79,7 @@ fn each_plugin_gets_as_far_as_it_would_if_it_were_started() {
 fn nothing_is_known_without_a_device_tree() {
     let empty = devgate_fake_node::RecordedNode::parse("empty", "").unwrap();
     let surveyed = survey(&parse(POLICY), &empty, FakeLoader::with([]).as_ref());
-    assert!(
-        matches!(&surveyed[0].outcome, Outcome::Blind(why) if why.contains("device tree")),
-        "{surveyed:?}"
-    );
+    assert!(matches!(&surveyed[0].outcome, Outcome::Blind(why) if why.contains("device tree")), "{surveyed:?}");
     let surveyed = survey(&parse(POLICY), &node(), FakeLoader::with([]).as_ref());
     assert!(matches!(&surveyed[0].outcome, Outcome::NotLoaded(LoadFailure::Host(_))));
 }

@@ -28,11 +28,7 @@ async fn no_function_of_a_component_runs_on_a_thread_that_serves() {
         move || note(&seen, call)
     };
     let mut fake = Fake::gpus();
-    fake.profile = Profile {
-        preference: true,
-        lifecycle: true,
-        ..Profile::default()
-    };
+    fake.profile = Profile { preference: true, lifecycle: true, ..Profile::default() };
     let enumerates = noting("enumerate");
     fake.enumerate = Box::new(move |host| {
         enumerates();
@@ -73,10 +69,7 @@ async fn no_function_of_a_component_runs_on_a_thread_that_serves() {
     offer.take_back(&ids[..1]).await;
     let seen = seen.lock().unwrap();
     let calls: Vec<_> = seen.keys().copied().collect();
-    assert_eq!(
-        calls,
-        ["allocate", "choose", "enumerate", "health", "prepare", "release"]
-    );
+    assert_eq!(calls, ["allocate", "choose", "enumerate", "health", "prepare", "release"]);
     let here = std::thread::current().id();
     for (call, threads) in seen.iter() {
         assert!(!threads.contains(&here), "{call}");

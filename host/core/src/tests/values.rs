@@ -40,10 +40,7 @@ async fn listed(containers: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_units_that_a_runtime_cannot_tell_apart_are_not_both_given() {
     for (containers, value) in [
-        (
-            "env: {FAKE_VISIBLE_DEVICES: \"{property.uuid}\"}",
-            "FAKE_VISIBLE_DEVICES=GPU-1",
-        ),
+        ("env: {FAKE_VISIBLE_DEVICES: \"{property.uuid}\"}", "FAKE_VISIBLE_DEVICES=GPU-1"),
         ("env: {PCIDEVICE_FAKE: \"x{property.uuid}\"}", "PCIDEVICE_FAKE=xGPU-1"),
         ("cdi: {fake.com/gpu: \"{property.uuid}\"}", "fake.com/gpu=GPU-1"),
     ] {
@@ -60,11 +57,7 @@ async fn two_units_that_a_runtime_cannot_tell_apart_are_not_both_given() {
         "cdi: {fake.com/gpu: \"{ids}\", fake.com/libraries: driver}",
         "annotations: {fake.com/model: \"{property.model}\"}",
     ] {
-        assert_eq!(
-            listed(containers).await,
-            "0000:00:01.0 {1}\n0000:00:02.0 {}",
-            "{containers}"
-        );
+        assert_eq!(listed(containers).await, "0000:00:01.0 {1}\n0000:00:02.0 {}", "{containers}");
     }
 }
 
@@ -74,10 +67,7 @@ async fn a_cdi_name_stands_for_one_unit_of_the_host() {
     let world = |containers: &str| {
         let both = [("one", "0x1234"), ("two", "0x9999")].map(|(name, vendor)| policy(name, vendor, containers));
         let of = |n: usize| vec![("uuid", if n == 0 { "GPU-1" } else { "GPU-2" })];
-        start(
-            &format!("{HEAD}{}", both.concat()),
-            [("one.wasm", gpus(of)), ("two.wasm", gpus(of))],
-        )
+        start(&format!("{HEAD}{}", both.concat()), [("one.wasm", gpus(of)), ("two.wasm", gpus(of))])
     };
     let named = world("cdi: {fake.com/gpu: \"{property.uuid}\"}");
     assert_eq!(settled(&named, "one").await, "0000:00:01.0 {1}\n0000:00:02.0 {}");

@@ -74,21 +74,11 @@ fn world() -> RecordedNode {
 }
 
 fn unit(id: &str, backing: &[DeviceHandle], nodes: Vec<devgate_types::NodeHandle>) -> Unit {
-    Unit {
-        id: id.into(),
-        backing: backing.to_vec(),
-        nodes,
-        properties: vec![],
-    }
+    Unit { id: id.into(), backing: backing.to_vec(), nodes, properties: vec![] }
 }
 
 fn pool(units: Vec<Unit>, shared_nodes: Vec<devgate_types::NodeHandle>) -> Vec<Pool> {
-    vec![Pool {
-        resource: "fake.com/x".into(),
-        units,
-        shared_nodes,
-        properties: vec![],
-    }]
+    vec![Pool { resource: "fake.com/x".into(), units, shared_nodes, properties: vec![] }]
 }
 
 /// Ids that pass the gate, and what it says of the others.
@@ -108,26 +98,18 @@ fn functions_on_vfio_have_their_groups_node_and_their_own_where_they_are_offered
         nodes.into_iter().map(|node| host.node(node).unwrap().path).collect()
     };
     assert_eq!(functions.len(), 3, "the bridge is not one of them");
-    assert_eq!(
-        paths(&mut host, functions[0]),
-        ["/dev/vfio/42", "/dev/vfio/devices/vfio0"]
-    );
+    assert_eq!(paths(&mut host, functions[0]), ["/dev/vfio/42", "/dev/vfio/devices/vfio0"]);
     assert_eq!(paths(&mut host, functions[1]), ["/dev/vfio/42"]);
     assert_eq!(paths(&mut host, functions[2]), ["/dev/vfio/43"]);
-    assert_eq!(
-        host.nodes(functions[0]).unwrap()[0],
-        host.nodes(functions[1]).unwrap()[0]
-    );
+    assert_eq!(host.nodes(functions[0]).unwrap()[0], host.nodes(functions[1]).unwrap()[0]);
 
     // Only what the policy offers.
     let own = OFFERS.replace("{subsystem: vfio}, ", "");
     let mut host = call_host_on(&world(), &policy_of(&own));
     let functions = host.devices("pci").unwrap();
     assert_eq!(paths(&mut host, functions[0]), ["/dev/vfio/devices/vfio0"]);
-    let read = OFFERS.replace(
-        "vendor: '0x1234', use: offer, nodes: [{subsystem: vfio}, {subsystem: vfio-dev}]",
-        "vendor: '0x1234'",
-    );
+    let read = OFFERS
+        .replace("vendor: '0x1234', use: offer, nodes: [{subsystem: vfio}, {subsystem: vfio-dev}]", "vendor: '0x1234'");
     let mut host = call_host_on(&world(), &policy_of(&read));
     let functions = host.devices("pci").unwrap();
     assert_eq!(paths(&mut host, functions[0]), [""; 0]);
@@ -142,20 +124,14 @@ fn functions_on_vfio_have_their_groups_node_and_their_own_where_they_are_offered
 fn a_group_backs_one_id_as_a_whole() {
     let mut host = call_host_on(&world(), &policy_of(OFFERS));
     let functions = host.devices("pci").unwrap();
-    let nodes: Vec<_> = functions
-        .iter()
-        .map(|function| host.nodes(*function).unwrap())
-        .collect();
+    let nodes: Vec<_> = functions.iter().map(|function| host.nodes(*function).unwrap()).collect();
     let misc = host.device_by_name("misc", "vfio").unwrap();
     let container = host.nodes(misc).unwrap();
     // The bridge need not be among them.
     let whole = unit("whole", &functions[..2], nodes[0].clone());
     let single = unit("single", &functions[2..], nodes[2].clone());
     let (ids, said) = gate(&host, pool(vec![whole, single], container));
-    assert_eq!(
-        (ids, said.as_str()),
-        (vec!["single".to_owned(), "whole".to_owned()], "")
-    );
+    assert_eq!((ids, said.as_str()), (vec!["single".to_owned(), "whole".to_owned()], ""));
     let (ids, said) = gate(
         &host,
         pool(
@@ -189,10 +165,7 @@ fn a_bridge_on_vfio_counts() {
     let functions = host.devices("pci").unwrap();
     let nodes = host.nodes(functions[0]).unwrap();
     let (ids, said) = gate(&host, pool(vec![unit("whole", &functions[..2], nodes)], vec![]));
-    assert!(
-        ids.is_empty() && said.contains("function 0000:00:01.0 of that group"),
-        "{said}"
-    );
+    assert!(ids.is_empty() && said.contains("function 0000:00:01.0 of that group"), "{said}");
 }
 
 #[test]
@@ -205,22 +178,13 @@ fn a_node_by_its_path_goes_through_the_same_rule() {
       shared: [/dev/vfio/vfio]
 ";
     // Told by the class, and where a recording has none by the path.
-    let class_less: Vec<_> = WORLD
-        .split("\n\n")
-        .filter(|text| !text.contains("virtual/vfio"))
-        .collect();
-    let class_less = format!(
-        "{}\n\nD: /dev/vfio/42=c 239:1\nD: /dev/vfio/43=c 239:2\n",
-        class_less.join("\n\n")
-    );
+    let class_less: Vec<_> = WORLD.split("\n\n").filter(|text| !text.contains("virtual/vfio")).collect();
+    let class_less = format!("{}\n\nD: /dev/vfio/42=c 239:1\nD: /dev/vfio/43=c 239:2\n", class_less.join("\n\n"));
     for text in [WORLD.to_owned(), class_less] {
         let node = RecordedNode::parse("vfio", &text).unwrap();
         let mut host = call_host_on(&node, &policy_of(by_path));
         let functions = host.devices("pci").unwrap();
-        let (group, single) = (
-            host.node_at("/dev/vfio/42").unwrap(),
-            host.node_at("/dev/vfio/43").unwrap(),
-        );
+        let (group, single) = (host.node_at("/dev/vfio/42").unwrap(), host.node_at("/dev/vfio/43").unwrap());
         let own = host.node_at("/dev/vfio/devices/vfio0").unwrap();
         let container = host.node_at("/dev/vfio/vfio").unwrap();
         let units = vec![
@@ -230,10 +194,7 @@ fn a_node_by_its_path_goes_through_the_same_rule() {
         ];
         let (ids, _) = gate(&host, pool(units, vec![container]));
         assert_eq!(ids, ["single"]);
-        let (ids, _) = gate(
-            &host,
-            pool(vec![unit("whole", &functions[..2], vec![group, own])], vec![container]),
-        );
+        let (ids, _) = gate(&host, pool(vec![unit("whole", &functions[..2], vec![group, own])], vec![container]));
         assert_eq!(ids, ["whole"]);
     }
 }

@@ -20,10 +20,7 @@ fn inventory(ids: &[&str]) -> Inventory {
             numa_nodes: BTreeSet::new(),
         })
     };
-    let pool = PoolRecord {
-        units: ids.iter().map(unit).collect(),
-        ..PoolRecord::default()
-    };
+    let pool = PoolRecord { units: ids.iter().map(unit).collect(), ..PoolRecord::default() };
     Inventory {
         pools: BTreeMap::from([(ResourceName::try_new("vendor.com/x").unwrap(), pool)]),
         ..Inventory::default()
@@ -37,18 +34,8 @@ fn table(ids: &[&str]) -> UnitTable {
 }
 
 fn apply_verdicts(table: &mut UnitTable, name: &str, verdict: Verdict) {
-    let units: Vec<_> = table
-        .inventory()
-        .units()
-        .filter(|unit| unit.id == id(name))
-        .cloned()
-        .collect();
-    table.apply_verdicts(
-        &units,
-        &[verdict],
-        &testing::plugin_policy(testing::POLICY),
-        &HealthStore::open(None, None),
-    );
+    let units: Vec<_> = table.inventory().units().filter(|unit| unit.id == id(name)).cloned().collect();
+    table.apply_verdicts(&units, &[verdict], &testing::plugin_policy(testing::POLICY), &HealthStore::open(None, None));
 }
 
 fn words(causes: &Causes) -> Vec<&'static str> {
@@ -62,14 +49,8 @@ fn a_unit_keeps_all_its_causes_and_shows_the_first() {
     assert_eq!(words(&table.causes(&id("a"), &none)), ["unhealthy"], "no verdict yet");
     apply_verdicts(&mut table, "a", Verdict::Unhealthy("too hot".into()));
     assert!(table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])));
-    assert!(
-        !table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])),
-        "the same again"
-    );
-    let lost = Lost {
-        reason: "b has it".into(),
-        id_taken: false,
-    };
+    assert!(!table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])), "the same again");
+    let lost = Lost { reason: "b has it".into(), id_taken: false };
     let others = Others {
         lost: HashMap::from([(id("a"), lost)]),
         unreleased: HashMap::from([(id("a"), "release failed".into())]),
@@ -95,11 +76,7 @@ fn what_nobody_has_is_closed_and_what_pods_have_is_not() {
     let mut table = table(&["a", "b"]);
     apply_verdicts(&mut table, "a", Verdict::Healthy);
     apply_verdicts(&mut table, "b", Verdict::Healthy);
-    let others = Others {
-        closed: Some("not known".into()),
-        kept: BTreeSet::from([id("a")]),
-        ..Others::default()
-    };
+    let others = Others { closed: Some("not known".into()), kept: BTreeSet::from([id("a")]), ..Others::default() };
     assert!(table.causes(&id("a"), &others).is_empty());
     assert_eq!(words(&table.causes(&id("b"), &others)), ["state-unknown"]);
 }
@@ -117,12 +94,7 @@ fn a_change_is_told_once_and_another_reason_is_no_change() {
     assert_eq!((changes.len(), news), (0, false));
     apply_verdicts(&mut table, "a", Verdict::Healthy);
     let (changes, _) = table.judge(&none);
-    assert!(
-        changes
-            .iter()
-            .map(|change| (&change.id, &change.reason))
-            .eq([(&id("a"), &None)])
-    );
+    assert!(changes.iter().map(|change| (&change.id, &change.reason)).eq([(&id("a"), &None)]));
     let pool = table.inventory().pools.values().next().unwrap().clone();
     let snapshot = table.snapshot(&pool, Arc::default());
     let (_, published) = snapshot.units().next().unwrap();
@@ -145,14 +117,8 @@ fn an_id_that_another_has_hides_and_a_conflict_does_not() {
     let mut table = table(&["a", "b"]);
     apply_verdicts(&mut table, "a", Verdict::Healthy);
     apply_verdicts(&mut table, "b", Verdict::Healthy);
-    let lost = |id_taken| Lost {
-        reason: "another has it".into(),
-        id_taken,
-    };
-    let others = Others {
-        lost: HashMap::from([(id("a"), lost(true)), (id("b"), lost(false))]),
-        ..Others::default()
-    };
+    let lost = |id_taken| Lost { reason: "another has it".into(), id_taken };
+    let others = Others { lost: HashMap::from([(id("a"), lost(true)), (id("b"), lost(false))]), ..Others::default() };
     table.judge(&others);
     let pool = table.inventory().pools.values().next().unwrap().clone();
     let snapshot = table.snapshot(&pool, Arc::default());

@@ -26,10 +26,7 @@ impl Role {
     /// As the policy says. A container that opens an iommu group reaches all that is in it, so no other one does.
     pub(crate) fn of(node: &GrantedNode, partitions: &Partitions) -> Self {
         let path = &node.node.path;
-        Self {
-            own: partitions.is_own(path),
-            common: node.group.is_none() && partitions.is_common(path),
-        }
+        Self { own: partitions.is_own(path), common: node.group.is_none() && partitions.is_common(path) }
     }
 }
 
@@ -54,10 +51,7 @@ impl<N: Ord> Part<N> {
     /// not. Who has no more than a part has that part, or the whole.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         let has_own = |one: &Self, two: &Self| one.0.iter().any(|(node, role)| role.own && !two.0.contains_key(node));
-        let mut both = self
-            .0
-            .iter()
-            .filter_map(|(node, role)| Some((role, other.0.get(node)?)));
+        let mut both = self.0.iter().filter_map(|(node, role)| Some((role, other.0.get(node)?)));
         both.all(|(one, two)| one.common && two.common) && has_own(self, other) && has_own(other, self)
     }
 }
@@ -68,10 +62,7 @@ mod tests {
 
     fn part(nodes: &[(u32, bool, bool)]) -> Option<Part<u32>> {
         Part::new(nodes.iter().map(|(n, own, common)| {
-            let role = Role {
-                own: *own,
-                common: *common,
-            };
+            let role = Role { own: *own, common: *common };
             (*n, role)
         }))
     }
@@ -87,27 +78,15 @@ mod tests {
         assert!(beside(&[device, (1, true, false)], &[device, (2, true, false)]));
         // A node that is one's own and may be common: each still needs another one.
         let both = (1, true, true);
-        assert!(beside(
-            &[device, both, (2, true, true)],
-            &[device, both, (3, true, true)]
-        ));
+        assert!(beside(&[device, both, (2, true, true)], &[device, both, (3, true, true)]));
         assert!(!beside(&[device, both], &[device, both, (3, true, true)]));
         assert!(!beside(&[device, both], &[device, both]));
         // What is common to one alone is not.
-        assert!(!beside(
-            &[device, (1, true, false)],
-            &[(0, false, false), (2, true, false)]
-        ));
+        assert!(!beside(&[device, (1, true, false)], &[(0, false, false), (2, true, false)]));
         // A further node that is not its own makes no part of a whole.
         assert_eq!(part(&[device, (9, false, false)]), None);
-        assert!(!beside(
-            &[device, (1, true, true), (9, false, false)],
-            &[device, (1, true, true), (2, true, false)]
-        ));
+        assert!(!beside(&[device, (1, true, true), (9, false, false)], &[device, (1, true, true), (2, true, false)]));
         // One node under two paths.
-        assert!(!beside(
-            &[device, (0, false, false), (1, true, false)],
-            &[device, (2, true, false)]
-        ));
+        assert!(!beside(&[device, (0, false, false), (1, true, false)], &[device, (2, true, false)]));
     }
 }

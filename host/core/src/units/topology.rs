@@ -55,10 +55,7 @@ impl Topology {
                 });
                 depth += 1;
             }
-            let numa = nodes
-                .iter()
-                .filter_map(|node| bits.get(node))
-                .fold(0, |numa, bit| numa | 1 << bit);
+            let numa = nodes.iter().filter_map(|node| bits.get(node)).fold(0, |numa, bit| numa | 1 << bit);
             let numa = if numa == 0 { 1 << UNKNOWN } else { numa };
             positions.push(Position { branch, depth, numa });
         }
@@ -98,24 +95,15 @@ mod tests {
     #[test]
     fn every_place_on_the_way_is_a_branch_and_known_once() {
         let unit = |location: &str, numa: &[u32]| (location.to_owned(), numa.iter().copied().collect());
-        let topology = Topology::new(&[
-            unit("p/q/a/x", &[4]),
-            unit("p/q/b", &[]),
-            unit("p/q/b/y", &[2, 4]),
-            unit("", &[]),
-        ]);
+        let topology =
+            Topology::new(&[unit("p/q/a/x", &[4]), unit("p/q/b", &[]), unit("p/q/b/y", &[2, 4]), unit("", &[])]);
         let position = |branch, depth, numa| Position { branch, depth, numa };
         // The root, p, q, a, x, b and y.
         assert_eq!(topology.branches, [0, 0, 1, 2, 3, 2, 5]);
         let unknown = 1 << UNKNOWN;
         assert_eq!(
             topology.positions,
-            [
-                position(4, 4, 0b10),
-                position(5, 3, unknown),
-                position(6, 4, 0b11),
-                position(0, 0, unknown)
-            ]
+            [position(4, 4, 0b10), position(5, 3, unknown), position(6, 4, 0b11), position(0, 0, unknown)]
         );
     }
 }

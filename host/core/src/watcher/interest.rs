@@ -39,10 +39,7 @@ impl Interest {
             subsystems.extend(selector.nodes.iter().map(|node| node.subsystem.clone()));
         }
         let files = policy.files.patterns().map(|(pattern, _)| (pattern, Told::Contents));
-        let nodes = policy
-            .host_nodes
-            .patterns()
-            .map(|(pattern, ..)| (pattern, Told::Entries));
+        let nodes = policy.host_nodes.patterns().map(|(pattern, ..)| (pattern, Told::Entries));
         let (mut directories, mut ways) = (BTreeMap::new(), BTreeSet::new());
         for (pattern, told) in files.chain(nodes) {
             let Some((directory, goes_on)) = directory_of_pattern(pattern) else {
@@ -71,16 +68,7 @@ impl Interest {
         matched_lines.replace(&policy.kernel_log);
         devices.sort_unstable();
         devices.dedup();
-        Self {
-            wake,
-            subsystems,
-            devices,
-            directories,
-            ways,
-            nodes,
-            policy: Arc::clone(policy),
-            matched_lines,
-        }
+        Self { wake, subsystems, devices, directories, ways, nodes, policy: Arc::clone(policy), matched_lines }
     }
 
     /// Whether the plugin has been woken, and lets it sleep again.
@@ -124,11 +112,7 @@ impl Interest {
     fn has_part(&self, device: &DevicePath) -> bool {
         let at = self.devices.partition_point(|known| known < device);
         let next = self.devices.get(at);
-        let is_known = |above: &str| {
-            self.devices
-                .binary_search_by(|known| known.location().cmp(above))
-                .is_ok()
-        };
+        let is_known = |above: &str| self.devices.binary_search_by(|known| known.location().cmp(above)).is_ok();
         let mut above = std::iter::successors(Some(device.location()), |at| Some(at.rsplit_once('/')?.0));
         next.is_some_and(|known| known.is_beneath(device)) || above.any(is_known)
     }

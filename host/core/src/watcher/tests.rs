@@ -26,15 +26,8 @@ impl Woken {
             inventory = Inventory::ask(&Fake::gpus(), Box::new(call_host())).unwrap().0;
         }
         let watcher = Watcher::new(node.clone().into());
-        watcher.register(
-            PluginIndex(0),
-            Interest::new(&policy, &inventory, Arc::clone(&wake), matched_lines(&policy)),
-        );
-        Self {
-            node,
-            wake,
-            _watcher: watcher,
-        }
+        watcher.register(PluginIndex(0), Interest::new(&policy, &inventory, Arc::clone(&wake), matched_lines(&policy)));
+        Self { node, wake, _watcher: watcher }
     }
 
     /// What is asked for after a change; nothing if the plugin sleeps on.
@@ -53,21 +46,10 @@ fn events_wake_whom_they_may_be_about() {
     let gpus = Woken::with(POLICY, true);
     let all = Some(Asked::HARDWARE | Asked::UNITS);
     assert_eq!(gpus.by(announce(GPU)), Some(Asked::UNITS));
-    assert_eq!(
-        gpus.by(announce(&format!("{GPU}/drm/card0"))),
-        Some(Asked::UNITS),
-        "a part of it"
-    );
+    assert_eq!(gpus.by(announce(&format!("{GPU}/drm/card0"))), Some(Asked::UNITS), "a part of it");
     assert_eq!(gpus.by(Change::RemoveNode("/dev/dri/card0".into())), all);
-    assert_eq!(
-        gpus.by(Change::RemoveNode("/dev/fuse".into())),
-        all,
-        "a node of the policy's host-nodes"
-    );
-    let elsewhere = Change::SetFile {
-        path: "/etc/conf".into(),
-        value: vec![],
-    };
+    assert_eq!(gpus.by(Change::RemoveNode("/dev/fuse".into())), all, "a node of the policy's host-nodes");
+    let elsewhere = Change::SetFile { path: "/etc/conf".into(), value: vec![] };
     assert_eq!(gpus.by(elsewhere), None);
     assert_eq!(gpus.by(Change::RemoveDevice(GPU.into())), all);
 }
@@ -79,11 +61,7 @@ fn events_about_others_wake_nobody() {
     assert_eq!(usb.by(announce(GPU)), None);
     assert_eq!(usb.by(Change::RemoveDevice(GPU.into())), None);
     let hub = "P: /devices/pci0000:00/usb1\nE: SUBSYSTEM=usb\n";
-    assert_eq!(
-        usb.by(Change::AddDevices(hub.into())),
-        Some(Asked::UNITS),
-        "its hardware is there at last"
-    );
+    assert_eq!(usb.by(Change::AddDevices(hub.into())), Some(Asked::UNITS), "its hardware is there at last");
 }
 
 #[test]
@@ -93,18 +71,11 @@ fn files_and_nodes_of_the_policy_wake_it_wherever_their_directory_is_made() {
     );
     let vendor = Woken::with(&policy, false);
     let all = Some(Asked::HARDWARE | Asked::UNITS);
-    let file = |path: &str| Change::SetFile {
-        path: path.into(),
-        value: b"1".to_vec(),
-    };
+    let file = |path: &str| Change::SetFile { path: path.into(), value: b"1".to_vec() };
     assert_eq!(vendor.by(file("/opt/other")), all, "the way to it is made");
     assert_eq!(vendor.by(file("/opt/another")), None, "beside the way");
     assert_eq!(vendor.by(file("/opt/vendor/etc/a.conf")), all);
-    let number = NodeNumber {
-        kind: NodeKind::Character,
-        major: 240,
-        minor: 0,
-    };
+    let number = NodeNumber { kind: NodeKind::Character, major: 240, minor: 0 };
     let path = "/dev/vendor/0".to_owned();
     assert_eq!(vendor.by(Change::AddNode { path, number }), all);
 }
@@ -151,40 +122,25 @@ fn matched_lines(policy: &devgate_policy::PluginPolicy) -> Arc<crate::kernel_log
 #[test]
 fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
     let node = RecordedNode::parse("test", "K: 5 ACME: Fault (PCI:0000:05:00): 13,\n").unwrap();
-    let policy = plugin_policy(&policy_of(
-        "    kernel-log: ['^ACME: Fault .PCI:([0-9a-f:]+).: ([0-9]+),']\n",
-    ));
+    let policy = plugin_policy(&policy_of("    kernel-log: ['^ACME: Fault .PCI:([0-9a-f:]+).: ([0-9]+),']\n"));
     let watcher = Watcher::new(node.clone().into());
     let register = |index: usize| {
         let (wake, matched_lines): (Arc<Wake>, _) = (Arc::default(), matched_lines(&policy));
-        let interest = Interest::new(
-            &policy,
-            &Inventory::default(),
-            Arc::clone(&wake),
-            Arc::clone(&matched_lines),
-        );
+        let interest = Interest::new(&policy, &Inventory::default(), Arc::clone(&wake), Arc::clone(&matched_lines));
         watcher.register(PluginIndex(index), interest);
         (wake, matched_lines)
     };
     let (wake, first) = register(0);
     assert_eq!((events(&first), wake.take()), (1, Some(Asked::HEALTH)));
     let line = |text: &str| {
-        node.apply(Change::Say {
-            micros: 9,
-            text: text.to_owned(),
-        })
-        .unwrap();
+        node.apply(Change::Say { micros: 9, text: text.to_owned() }).unwrap();
     };
     line("usb 1-1: new device");
     assert_eq!(wake.take(), None);
     line("ACME: Fault (PCI:0000:05:00): 79,");
     assert_eq!((events(&first), wake.take()), (2, Some(Asked::HEALTH)));
     let (_, second) = register(1);
-    assert_eq!(
-        (events(&second), events(&first)),
-        (2, 2),
-        "and no plugin gets one twice"
-    );
+    assert_eq!((events(&second), events(&first)), (2, 2), "and no plugin gets one twice");
 }
 
 /// The first watch goes on until another one has taken its place, which tells all lines again.
@@ -192,19 +148,10 @@ fn captures_wake_and_late_ones_get_the_lines_from_the_start() {
 fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
     let policy = plugin_policy(&policy_of("    kernel-log: ['^ACME: Fault: ([0-9]+)']\n"));
     let matched_lines = matched_lines(&policy);
-    let interest = Interest::new(
-        &policy,
-        &Inventory::default(),
-        Arc::default(),
-        Arc::clone(&matched_lines),
-    );
+    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&matched_lines));
     let say = |watch, sequence| {
         let text = format!("ACME: Fault: {sequence}");
-        let line = devgate_node::KernelLine {
-            sequence,
-            micros: sequence,
-            text,
-        };
+        let line = devgate_node::KernelLine { sequence, micros: sequence, text };
         interest.tell(watch, &NodeEvent::Line(line));
     };
     let source = |watch| interest.tell(watch, &NodeEvent::Log(LogSource::Kmsg));
@@ -232,12 +179,7 @@ fn what_an_earlier_watch_says_makes_nothing_pass_for_known() {
 fn a_log_that_fails_or_is_another_one_is_told() {
     let policy = plugin_policy(&policy_of("    kernel-log: ['^(x)']\n"));
     let matched_lines = matched_lines(&policy);
-    let interest = Interest::new(
-        &policy,
-        &Inventory::default(),
-        Arc::default(),
-        Arc::clone(&matched_lines),
-    );
+    let interest = Interest::new(&policy, &Inventory::default(), Arc::default(), Arc::clone(&matched_lines));
     interest.matched_lines.begin(1);
     let source = |source| {
         interest.tell(1, &NodeEvent::Log(source));
@@ -278,30 +220,13 @@ fn what_is_beside_the_paths_of_the_policy_wakes_nobody() {
         interest.tell(1, &NodeEvent::Path(path.to_owned()));
         interest.take()
     };
-    for path in [
-        "/dev/null",
-        "/dev/vendor",
-        "/etc/vendor/x",
-        "/etc/passwd",
-        "/etc/vendors",
-    ] {
+    for path in ["/dev/null", "/dev/vendor", "/etc/vendor/x", "/etc/passwd", "/etc/vendors"] {
         assert!(!near(path), "{path}");
     }
-    for path in [
-        "/dev/vendor1",
-        "/dev",
-        "/etc/vendor/a.conf",
-        "/etc/vendor",
-        "/etc",
-        "/opt/x",
-    ] {
+    for path in ["/dev/vendor1", "/dev", "/etc/vendor/a.conf", "/etc/vendor", "/etc", "/opt/x"] {
         assert!(near(path), "{path}");
     }
-    let told: Vec<_> = interest
-        .directories
-        .iter()
-        .map(|(path, told)| (path.as_str(), *told))
-        .collect();
+    let told: Vec<_> = interest.directories.iter().map(|(path, told)| (path.as_str(), *told)).collect();
     let (entries, contents) = (Told::Entries, Told::Contents);
     assert_eq!(told, [("/dev", entries), ("/etc/vendor", contents), ("/opt", contents)]);
 }

@@ -25,10 +25,7 @@ fn puller_of(parent: u32) -> u32 {
             let status = of(*process, "status");
             status.starts_with("Name:\tdevgate-pull\n") && status.contains(&format!("\nPPid:\t{parent}\n"))
         };
-        if let Some(process) = all
-            .find(its)
-            .filter(|process| of(*process, "status").contains("\nSeccomp:\t2\n"))
-        {
+        if let Some(process) = all.find(its).filter(|process| of(*process, "status").contains("\nSeccomp:\t2\n")) {
             return process;
         }
         thread::sleep(Duration::from_millis(5));
@@ -62,30 +59,21 @@ fn what_speaks_to_a_registry_has_nothing_else() {
         for line in ["NoNewPrivs:\t1\n", "Threads:\t1\n"] {
             assert!(status.contains(line), "{line}: {status}");
         }
-        for line in [
-            "Max core file size        0                    0",
-            "Max file size             0                    0",
-        ] {
+        for line in
+            ["Max core file size        0                    0", "Max file size             0                    0"]
+        {
             assert!(limits.contains(line), "{line}: {limits}");
         }
-        assert!(
-            limits.contains("Max open files            64                   64"),
-            "{limits}"
-        );
+        assert!(limits.contains("Max open files            64                   64"), "{limits}");
         assert_eq!(of(puller, "environ"), "");
         if of(id(), "oom_score_adj") != "1000\n" && fs::read_to_string("/sys/fs/cgroup/memory.oom.group").is_err() {
             assert_eq!(of(puller, "oom_score_adj"), "1000\n");
         }
         let open = fs::read_dir(format!("/proc/{puller}/fd")).unwrap().flatten();
-        let open: Vec<String> = open
-            .map(|entry| fs::read_link(entry.path()).unwrap_or_default().display().to_string())
-            .collect();
+        let open: Vec<String> =
+            open.map(|entry| fs::read_link(entry.path()).unwrap_or_default().display().to_string()).collect();
         let known = ["/memfd:devgate-pull", "pipe:", "/dev/null", "anon_inode:", "socket:"];
-        assert!(
-            open.iter()
-                .all(|file| known.iter().any(|known| file.starts_with(known))),
-            "{open:?}"
-        );
+        assert!(open.iter().all(|file| known.iter().any(|known| file.starts_with(known))), "{open:?}");
         drop(held);
         assert!(pull.join().unwrap().contains("is not in its registry"));
         let status = of(puller, "status");
@@ -131,24 +119,16 @@ fn ordered(reference: &str, access: wire::Access) -> Vec<Kind> {
     let order = wire::Order {
         build: BUILD.to_owned(),
         reference: reference.to_owned(),
-        access: Some(wire::Access {
-            authorities: include_bytes!("authority.pem").to_vec(),
-            ..access
-        }),
+        access: Some(wire::Access { authorities: include_bytes!("authority.pem").to_vec(), ..access }),
         ..wire::Order::default()
     };
     let mut input = tempfile::tempfile().unwrap();
-    Socket::blocking(input.try_clone().unwrap().into())
-        .send(&order)
-        .unwrap();
+    Socket::blocking(input.try_clone().unwrap().into()).send(&order).unwrap();
     input.rewind().unwrap();
     // Its file is open until the child has it.
     let program = puller().unwrap();
     let mut command = program.command();
-    command
-        .args(["536870912", "134217728"])
-        .stdin(input)
-        .stdout(Stdio::piped());
+    command.args(["536870912", "134217728"]).stdin(input).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut output = Socket::blocking(child.stdout.take().unwrap().into());
     let mut answers = Vec::new();
@@ -185,14 +165,8 @@ fn a_registry_that_the_hosts_file_names_is_found_there() {
     };
     let answers = ordered(&format!("registry.internal:{port}/vendor/gpu"), access);
     assert!(heard.join().unwrap().contains("registry.internal"));
-    assert!(
-        matches!(answers.last(), Some(Kind::Failed(failure)) if !failure.refused),
-        "{answers:?}"
-    );
-    assert!(
-        matches!(&answers[0], Kind::Note(text) if text.contains("tried again after")),
-        "{answers:?}"
-    );
+    assert!(matches!(answers.last(), Some(Kind::Failed(failure)) if !failure.refused), "{answers:?}");
+    assert!(matches!(&answers[0], Kind::Note(text) if text.contains("tried again after")), "{answers:?}");
 }
 
 /// A server of names that knows one name alone; it says which it was asked for until the test ends.
@@ -242,10 +216,7 @@ fn a_name_is_looked_up_in_the_domains_that_are_searched() {
     assert!(asked[0].starts_with("registry.internal.example.org."), "{asked:?}");
     let none = ordered(
         "registry.nowhere/vendor/gpu",
-        wire::Access {
-            resolv_conf: b"nameserver 127.0.77.1\n".to_vec(),
-            ..wire::Access::default()
-        },
+        wire::Access { resolv_conf: b"nameserver 127.0.77.1\n".to_vec(), ..wire::Access::default() },
     );
     assert!(
         matches!(none.last(), Some(Kind::Failed(failure)) if failure.text.contains("registry.nowhere")),
@@ -263,15 +234,8 @@ fn a_proxy_is_asked_for_a_registry_elsewhere_and_told_its_name() {
     };
     ordered("registry.example.com/vendor/gpu", access);
     let said = heard.join().unwrap();
-    assert!(
-        said.starts_with("CONNECT registry.example.com:443 HTTP/1.1\r\n"),
-        "{said}"
-    );
-    assert!(
-        said.to_lowercase()
-            .contains("proxy-authorization: basic yw5uytpzzwnyzxq="),
-        "{said}"
-    );
+    assert!(said.starts_with("CONNECT registry.example.com:443 HTTP/1.1\r\n"), "{said}");
+    assert!(said.to_lowercase().contains("proxy-authorization: basic yw5uytpzzwnyzxq="), "{said}");
 }
 
 #[test]

@@ -20,10 +20,7 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn raw(text: impl AsRef<[u8]>) -> Self {
-        Self {
-            head: text.as_ref().to_vec(),
-            endless: false,
-        }
+        Self { head: text.as_ref().to_vec(), endless: false }
     }
 
     pub(super) fn ok(body: &[u8]) -> Self {
@@ -42,10 +39,7 @@ impl Answer {
 
     /// A body without an end.
     pub(super) fn endless() -> Self {
-        Self {
-            head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
-            endless: true,
-        }
+        Self { head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), endless: true }
     }
 }
 
@@ -101,10 +95,7 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answer: &dyn Fn(&Req
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let Some(Ok(first)) = lines.next() else { return };
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut request = Request {
-        path,
-        authorization: None,
-    };
+    let mut request = Request { path, authorization: None };
     for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
         if let Some((name, value)) = line.split_once(": ")
             && name.eq_ignore_ascii_case("authorization")

@@ -9,11 +9,7 @@ fn but(artifact: &Pushed, other: impl Fn(&str, u32) -> Option<Answer> + Send + S
     let ((manifest, blob), bytes, layer) = (artifact.paths(), artifact.manifest.clone(), artifact.layer.clone());
     let asked = AtomicU32::new(0);
     Fake::new(move |request| {
-        let what = if request.path == manifest {
-            "manifest"
-        } else {
-            &request.path
-        };
+        let what = if request.path == manifest { "manifest" } else { &request.path };
         let what = if request.path == blob { "blob" } else { what };
         other(what, asked.fetch_add(1, Ordering::SeqCst)).unwrap_or_else(|| match what {
             "manifest" => Answer::ok(&bytes),
@@ -35,9 +31,7 @@ fn other_bytes_than_were_asked_for_are_refused_and_not_kept() {
     let blob = but(&artifact, |what, _| (what == "blob").then(|| Answer::ok(b"componenu")));
     let (result, kept) = get(&blob, &artifact);
     assert!(refused(result).contains("sent other bytes than sha256:") && !kept);
-    let manifest = but(&artifact, |what, _| {
-        (what == "manifest").then(|| Answer::ok(&Pushed::new(b"other").manifest))
-    });
+    let manifest = but(&artifact, |what, _| (what == "manifest").then(|| Answer::ok(&Pushed::new(b"other").manifest)));
     let (result, kept) = get(&manifest, &artifact);
     assert!(refused(result).ends_with("has a manifest with other bytes than its digest says") && !kept);
 }
@@ -55,10 +49,7 @@ fn a_body_without_an_end_is_not_read_to_its_end() {
     let large = Pushed::new(&vec![0; (1 << 20) + 1]);
     let fake = large.serve();
     let why = refused(get(&fake, &large).0);
-    assert!(
-        why.contains("has 1048577 bytes, more than 1MiB (limits.component-size)"),
-        "{why}"
-    );
+    assert!(why.contains("has 1048577 bytes, more than 1MiB (limits.component-size)"), "{why}");
     assert_eq!(fake.count(&large.paths().1), 0);
 }
 
@@ -101,10 +92,7 @@ fn the_digest_of_a_file_is_told_from_one_that_is_not_there() {
         let mut named = artifact.at(&fake);
         named.digest = digest(&artifact.layer);
         let why = failed(store(dir.path()).get(&named, MOST));
-        assert!(
-            why.contains("is the digest of a file, and not of an artifact"),
-            "{status}: {why}"
-        );
+        assert!(why.contains("is the digest of a file, and not of an artifact"), "{status}: {why}");
         named.digest = digest(b"nowhere");
         let why = failed(store(dir.path()).get(&named, MOST));
         assert!(!why.contains("digest of a file"), "{status}: {why}");
@@ -124,20 +112,14 @@ fn credentials_go_to_their_registry_alone() {
         Some(_) => Answer::with(307, &to),
     });
     let config = dir.path().join("config.json");
-    let text = format!(
-        r#"{{"auths": {{"127.0.0.1:{}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#,
-        fake.port()
-    );
+    let text = format!(r#"{{"auths": {{"127.0.0.1:{}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#, fake.port());
     std::fs::write(&config, text).unwrap();
     let store = store_with(dir.path(), true, Some(&config));
     assert_eq!(store.get(&artifact.at(&fake), MOST).unwrap(), b"component");
     let shown = fake.seen().last().unwrap().authorization.clone();
     assert_eq!(shown.as_deref(), Some("Basic YW5uYTpzZWNyZXQ="));
     let seen = elsewhere.seen();
-    assert_eq!(
-        (seen.len(), seen[0].path.as_str(), seen[0].authorization.as_deref()),
-        (1, "/signed?x=y", None)
-    );
+    assert_eq!((seen.len(), seen[0].path.as_str(), seen[0].authorization.as_deref()), (1, "/signed?x=y", None));
 }
 
 /// A store with these credentials at the registry.
@@ -164,9 +146,7 @@ fn what_a_registry_redirects_to_cannot_ask_for_its_credentials() {
     });
     realm.store(elsewhere.port().into(), Ordering::SeqCst);
     let to = format!("Location: http://localhost:{}/blob", elsewhere.port());
-    let fake = but(&artifact, move |what, _| {
-        (what == "blob").then(|| Answer::with(307, &to))
-    });
+    let fake = but(&artifact, move |what, _| (what == "blob").then(|| Answer::with(307, &to)));
     let store = store_of(dir.path(), &fake, r#"{"auth": "YW5uYTpzZWNyZXQ="}"#);
     let why = failed(store.get(&artifact.at(&fake), MOST));
     assert!(why.contains("refuses pulling as anna"), "{why}");
@@ -180,10 +160,7 @@ fn a_token_to_get_others_with_goes_nowhere_but_to_the_token_service() {
     let elsewhere = Fake::new(|_| Answer::ok(br#"{"token": "x"}"#));
     let to = format!("Location: http://localhost:{}/token", elsewhere.port());
     let tokens = Fake::new(move |_| Answer::with(307, &to));
-    let asked = format!(
-        "WWW-Authenticate: Bearer realm=\"http://localhost:{}/token\"",
-        tokens.port()
-    );
+    let asked = format!("WWW-Authenticate: Bearer realm=\"http://localhost:{}/token\"", tokens.port());
     let fake = but(&artifact, move |_, _| Some(Answer::with(401, &asked)));
     let store = store_of(dir.path(), &fake, r#"{"identitytoken": "secret"}"#);
     let why = failed(store.get(&artifact.at(&fake), MOST));
@@ -199,11 +176,7 @@ fn a_registry_on_a_loopback_address_is_not_asked_through_a_proxy() {
         let own = std::env::current_exe().unwrap();
         let test = "hostile::a_registry_on_a_loopback_address_is_not_asked_through_a_proxy";
         let mut again = std::process::Command::new(own);
-        again
-            .args([test, "--exact"])
-            .env(INNER, "1")
-            .env_remove("NO_PROXY")
-            .env_remove("no_proxy");
+        again.args([test, "--exact"]).env(INNER, "1").env_remove("NO_PROXY").env_remove("no_proxy");
         // No process listens there.
         for name in ["http_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
             again.env(name, "http://127.0.0.1:1");
@@ -221,9 +194,7 @@ fn a_registry_on_a_loopback_address_is_not_asked_through_a_proxy() {
 #[test]
 fn a_redirect_to_what_is_not_tls_is_not_followed() {
     let artifact = Pushed::new(b"component");
-    let fake = but(&artifact, |_, _| {
-        Some(Answer::with(307, "Location: http://registry.example.com/x"))
-    });
+    let fake = but(&artifact, |_, _| Some(Answer::with(307, "Location: http://registry.example.com/x")));
     let why = failed(get(&fake, &artifact).0);
     assert!(why.contains("it redirects to something else than HTTPS"), "{why}");
 }
@@ -236,33 +207,18 @@ fn a_token_or_a_challenge_that_is_none_is_a_fault_and_no_panic() {
             if what.starts_with("/token") {
                 return Some(Answer::ok(br#"{"token": "a\r\nX-Injected: b"}"#));
             }
-            Some(Answer::with(
-                401,
-                &format!("WWW-Authenticate: Bearer realm=\"{realm}\",service=\"s\""),
-            ))
+            Some(Answer::with(401, &format!("WWW-Authenticate: Bearer realm=\"{realm}\",service=\"s\"")))
         })
     };
     let why = failed(get(&with_realm("http://registry.example.com/token".to_owned()), &artifact).0);
-    assert!(
-        why.contains("asks to show credentials somewhere else than over HTTPS"),
-        "{why}"
-    );
+    assert!(why.contains("asks to show credentials somewhere else than over HTTPS"), "{why}");
     // It is asked for a token at its own address, which is only known once it listens.
     let tokens = with_realm(String::new());
-    let why = failed(
-        get(
-            &with_realm(format!("http://127.0.0.1:{}/token", tokens.port())),
-            &artifact,
-        )
-        .0,
-    );
+    let why = failed(get(&with_realm(format!("http://127.0.0.1:{}/token", tokens.port())), &artifact).0);
     assert!(why.contains("gave a token that is none"), "{why}");
     let odd = but(&artifact, |_, _| Some(Answer::with(401, "WWW-Authenticate: Negotiate")));
     let why = failed(get(&odd, &artifact).0);
-    assert!(
-        why.contains("asks for credentials in a way that is not known here"),
-        "{why}"
-    );
+    assert!(why.contains("asks for credentials in a way that is not known here"), "{why}");
 }
 
 #[test]

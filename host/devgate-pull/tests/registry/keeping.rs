@@ -12,10 +12,7 @@ fn what_was_pulled_once_needs_no_registry_any_more() {
     assert_eq!(first.kept(&reference, MOST), None);
     assert_eq!(first.get(&reference, MOST).unwrap(), b"component");
     let missing = failed(first.get(&other, MOST));
-    assert!(
-        missing.ends_with("is not in its registry, or may not be seen with these credentials"),
-        "{missing}"
-    );
+    assert!(missing.ends_with("is not in its registry, or may not be seen with these credentials"), "{missing}");
     let counts = first.counts();
     assert_eq!((counts.good, counts.refused, counts.failed), (1, 0, 1));
     assert!(counts.kept > 100);
@@ -112,10 +109,7 @@ fn an_index_of_one_is_followed_and_everything_on_the_way_is_kept() {
         asked if *asked == blob => Answer::ok(&layer),
         _ => Answer::status(404),
     });
-    let reference = PinnedReference {
-        digest: digest(&index),
-        ..artifact.at(&fake)
-    };
+    let reference = PinnedReference { digest: digest(&index), ..artifact.at(&fake) };
     assert_eq!(store(dir.path()).get(&reference, MOST).unwrap(), b"component");
     drop(fake);
     assert_eq!(store(dir.path()).get(&reference, MOST).unwrap(), b"component");
@@ -127,10 +121,7 @@ fn small(dir: &Path, roomy: u64) -> Store {
         cache: dir.join("components"),
         most: ByteSize(roomy * 401_000),
         pull: true,
-        registries: Registries {
-            plain_loopback: true,
-            ..Registries::default()
-        },
+        registries: Registries { plain_loopback: true, ..Registries::default() },
         puller: puller(),
     })
 }
@@ -149,22 +140,12 @@ fn what_a_host_has_used_and_does_not_name_any_more_goes() {
         let artifact = large(n);
         let fake = artifact.serve();
         let reference = artifact.at(&fake);
-        store.keep(
-            rolled_out
-                .last()
-                .copied()
-                .into_iter()
-                .chain([reference.digest])
-                .collect(),
-        );
+        store.keep(rolled_out.last().copied().into_iter().chain([reference.digest]).collect());
         store.get(&reference, MOST).unwrap();
         store.keep([reference.digest].into());
         rolled_out.push(reference.digest);
     }
-    assert_eq!(
-        rolled_out.iter().map(kept).collect::<Vec<_>>(),
-        [false, false, true, true]
-    );
+    assert_eq!(rolled_out.iter().map(kept).collect::<Vec<_>>(), [false, false, true, true]);
 }
 
 #[test]

@@ -1,11 +1,5 @@
 //! A store, with the program that pulls for it, against registries that behave and that do not, over real sockets.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "a test")]
 
 mod confined;
 mod fake;
@@ -20,10 +14,7 @@ use devgate_types::{ByteSize, PinnedReference, Reference};
 use fake::{Answer, Fake};
 use std::path::Path;
 
-const MOST: Wanted<'static> = Wanted {
-    most: ByteSize::mib(1),
-    keys: None,
-};
+const MOST: Wanted<'static> = Wanted { most: ByteSize::mib(1), keys: None };
 
 /// An artifact as it could have been pushed.
 struct Pushed {
@@ -37,10 +28,7 @@ impl Pushed {
         let entry = serde_json::to_string(&Descriptor::of(LAYER, layer)).unwrap();
         let manifest =
             format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{entry}]}}"#);
-        Self {
-            manifest: manifest.into_bytes(),
-            layer: layer.to_vec(),
-        }
+        Self { manifest: manifest.into_bytes(), layer: layer.to_vec() }
     }
 
     fn at(&self, fake: &Fake) -> PinnedReference {
@@ -70,11 +58,7 @@ fn store_with(dir: &Path, pull: bool, config: Option<&Path>) -> Store {
         cache: dir.join("components"),
         most: ByteSize::mib(1),
         pull,
-        registries: Registries {
-            config: config.map(Path::to_owned),
-            authorities: Vec::new(),
-            plain_loopback: true,
-        },
+        registries: Registries { config: config.map(Path::to_owned), authorities: Vec::new(), plain_loopback: true },
         puller: puller(),
     })
 }

@@ -30,15 +30,8 @@ impl Signer {
     fn public(&self) -> PublicKey {
         let point = self.0.public_key().as_ref();
         let text = STANDARD.encode([&HEAD, point].concat());
-        let lines: Vec<&str> = text
-            .as_bytes()
-            .chunks(64)
-            .map(|line| std::str::from_utf8(line).unwrap())
-            .collect();
-        let pem = format!(
-            "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
-            lines.join("\n")
-        );
+        let lines: Vec<&str> = text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"));
         PublicKey::from_pem(&pem).unwrap()
     }
 
@@ -55,10 +48,7 @@ impl Signer {
         );
         let signature = self.0.sign(&SystemRandom::new(), payload.as_bytes()).unwrap();
         let mut layer = Descriptor::of(PAYLOAD, payload.as_bytes());
-        layer.annotations = Some(BTreeMap::from([(
-            ANNOTATION.to_owned(),
-            STANDARD.encode(signature.as_ref()),
-        )]));
+        layer.annotations = Some(BTreeMap::from([(ANNOTATION.to_owned(), STANDARD.encode(signature.as_ref()))]));
         let layer = serde_json::to_string(&layer).unwrap();
         let manifest = format!(r#"{{"schemaVersion":2,"layers":[{layer}]}}"#);
         (manifest.into_bytes(), payload.into_bytes())
@@ -136,9 +126,7 @@ fn with_bundles(artifact: &Pushed, asked: Asked, bundles: &[(Vec<u8>, &str)], lo
         Asked::Elsewhere(status) => Some(Fake::new(move |_| Answer::status(status))),
         _ => None,
     };
-    let to = elsewhere
-        .as_ref()
-        .map(|fake| format!("Location: http://localhost:{}/", fake.port()));
+    let to = elsewhere.as_ref().map(|fake| format!("Location: http://localhost:{}/", fake.port()));
     let (paths, bytes, layer) = (artifact.paths(), artifact.manifest.clone(), artifact.layer.clone());
     let hex = digest(&bytes).hex();
     let fake = Fake::new(move |request| {
@@ -166,10 +154,7 @@ fn with_bundles(artifact: &Pushed, asked: Asked, bundles: &[(Vec<u8>, &str)], lo
 
 fn get_signed(artifact: &Pushed, fake: &Fake, keys: &[PublicKey]) -> Result<Vec<u8>, Error> {
     let dir = tempfile::tempdir().unwrap();
-    let wanted = Wanted {
-        keys: Some(keys),
-        ..MOST
-    };
+    let wanted = Wanted { keys: Some(keys), ..MOST };
     let (store, reference) = (store(dir.path()), artifact.at(fake));
     let got = store.get(&reference, wanted);
     let is_kept = store.kept(&reference, wanted).is_some();
@@ -202,10 +187,7 @@ fn bundles_that_refer_to_an_artifact_count_however_its_registry_has_them() {
 fn a_bundle_that_does_not_consent_to_the_artifact_is_refused() {
     let (artifact, signer) = (Pushed::new(b"component"), Signer::new());
     let scan = "https://cosign.sigstore.dev/attestation/vuln/v1";
-    let (scan, other) = (
-        signer.states(scan, &artifact),
-        signer.states(SIGNS, &Pushed::new(b"another")),
-    );
+    let (scan, other) = (signer.states(scan, &artifact), signer.states(SIGNS, &Pushed::new(b"another")));
     // Whatever is said beside it.
     for asked in [Asked::Told, Asked::Not(404)] {
         let (fake, _) = with_bundles(&artifact, asked, &[(scan.clone(), SIGNS)], 0);
@@ -265,20 +247,12 @@ fn a_statement_that_is_no_consent_is_none_whatever_is_said_beside_it() {
     let (artifact, signer) = (Pushed::new(b"component"), Signer::new());
     let text = |states: &str| String::from_utf8(signer.states(states, &artifact)).unwrap();
     let check = |bundle: String, key: &Signer| {
-        devgate_oci::child::check(
-            &[Signed::Bundle { bundle }],
-            &[key.public()],
-            &digest(&artifact.manifest),
-        )
+        devgate_oci::child::check(&[Signed::Bundle { bundle }], &[key.public()], &digest(&artifact.manifest))
     };
     check(text(SIGNS), &signer).unwrap();
     check(text("https://spdx.dev/Document"), &signer).unwrap_err();
     check(text(SIGNS), &Signer::new()).unwrap_err();
-    check(
-        text(SIGNS).replace("in-toto+json\",\"sig", "in-toto+yaml\",\"sig"),
-        &signer,
-    )
-    .unwrap_err();
+    check(text(SIGNS).replace("in-toto+json\",\"sig", "in-toto+yaml\",\"sig"), &signer).unwrap_err();
     check(text(SIGNS).replace("sigstore.bundle", "other.bundle"), &signer).unwrap_err();
     for cut in 0..text(SIGNS).len() {
         check(text(SIGNS)[..cut].to_owned(), &signer).unwrap_err();
@@ -312,10 +286,7 @@ fn only_what_a_key_of_the_policy_signed_is_used_and_new_keys_count_at_once() {
     let fake = serve(&artifact, &signature);
     let (store, reference) = (store(dir.path()), artifact.at(&fake));
     let get = |keys: &[PublicKey]| {
-        let wanted = Wanted {
-            keys: Some(keys),
-            ..MOST
-        };
+        let wanted = Wanted { keys: Some(keys), ..MOST };
         store.get(&reference, wanted)
     };
     let none = refused(get(&[old.public()]));
@@ -325,16 +296,10 @@ fn only_what_a_key_of_the_policy_signed_is_used_and_new_keys_count_at_once() {
     assert!(other.contains("has a signature that is good for sha256:"), "{other}");
     *signature.lock().unwrap() = Some(old.sign_as("atomic container signature", &artifact));
     let no_consent = refused(get(&[old.public()]));
-    assert!(
-        no_consent.contains("is not signed by a key of the policy"),
-        "{no_consent}"
-    );
+    assert!(no_consent.contains("is not signed by a key of the policy"), "{no_consent}");
     *signature.lock().unwrap() = Some(old.sign(&artifact));
     let wrong = refused(get(&[new.public()]));
-    assert!(
-        wrong.contains("is not signed by a key of the policy (signature.cosign-key)"),
-        "{wrong}"
-    );
+    assert!(wrong.contains("is not signed by a key of the policy (signature.cosign-key)"), "{wrong}");
     assert!(!dir.path().join("components").exists(), "nothing of it was kept");
     assert_eq!(get(&[new.public(), old.public()]).unwrap(), b"component");
     // The key is changed, and what is kept was signed by the old one.
@@ -348,11 +313,7 @@ fn only_what_a_key_of_the_policy_signed_is_used_and_new_keys_count_at_once() {
         "the component itself is pulled when its signature convinces, and never again"
     );
     drop(fake);
-    assert_eq!(
-        get(&[new.public()]).unwrap(),
-        b"component",
-        "the signature is kept, too"
-    );
+    assert_eq!(get(&[new.public()]).unwrap(), b"component", "the signature is kept, too");
     let away = failed(get(&[old.public()]));
     assert!(
         away.contains("is not signed by a key of the policy")

@@ -31,12 +31,7 @@ impl AppendOnly {
             last = [0];
             let _ = file.read_exact_at(&mut last, at);
         }
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            size,
-            torn: last != [b'\n'],
-        })
+        Ok(Self { path: path.to_owned(), file, size, torn: last != [b'\n'] })
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -25,10 +25,7 @@ pub(super) struct Kind {
 
 impl Line {
     fn new(level: Level) -> Self {
-        let fields = [
-            ("time".to_owned(), When::now().to_string().into()),
-            ("level".to_owned(), level.as_str().into()),
-        ];
+        let fields = [("time".to_owned(), When::now().to_string().into()), ("level".to_owned(), level.as_str().into())];
         Self(Map::from_iter(fields))
     }
 
@@ -42,8 +39,7 @@ impl Line {
     /// What is for this file alone.
     pub(super) fn with(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
         let mut line = Self::new(Level::INFO);
-        line.0
-            .extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        line.0.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
         line
     }
 

@@ -21,10 +21,7 @@ pub(super) struct Pace {
 impl Pace {
     pub(super) fn of(kind: &Kind) -> Self {
         let bucket = if kind.refused { REFUSED } else { DONE };
-        Self {
-            bucket: (!kind.paced).then_some(bucket),
-            unqueued: 0,
-        }
+        Self { bucket: (!kind.paced).then_some(bucket), unqueued: 0 }
     }
 
     /// How many lines of its kind were left out before this one, if this one may be written.

@@ -205,16 +205,9 @@ mod tests {
     /// What the kubelet's process shows: ids of `devgate.dev/fuse` and their pods; and what its records have, where they can be read.
     fn look(process: u64, seen: &[(&str, &str)], recorded: Option<&[&str]>) -> Holders {
         let resource = ResourceName::try_new("devgate.dev/fuse").unwrap();
-        let holder = |pod: &str| Holder {
-            namespace: "team-a".into(),
-            pod: pod.into(),
-            container: "main".into(),
-        };
+        let holder = |pod: &str| Holder { namespace: "team-a".into(), pod: pod.into(), container: "main".into() };
         Holders {
-            seen: seen
-                .iter()
-                .map(|(id, pod)| ((resource.clone(), (*id).to_owned()), vec![holder(pod)]))
-                .collect(),
+            seen: seen.iter().map(|(id, pod)| ((resource.clone(), (*id).to_owned()), vec![holder(pod)])).collect(),
             recorded: recorded.map(|ids| ids.iter().map(|id| (resource.clone(), (*id).to_owned())).collect()),
             poll: 1,
             process,
@@ -230,21 +223,9 @@ mod tests {
     }
 
     fn said(changes: &[Change]) -> Vec<String> {
-        let ids = |change: &Change| {
-            change
-                .holds
-                .iter()
-                .map(|hold| hold.holder.id.clone())
-                .collect::<Vec<_>>()
-        };
-        let one = |change: &Change| {
-            format!(
-                "{} {} {}",
-                change.event,
-                change.holds[0].holder.pod,
-                ids(change).join(",")
-            )
-        };
+        let ids = |change: &Change| change.holds.iter().map(|hold| hold.holder.id.clone()).collect::<Vec<_>>();
+        let one =
+            |change: &Change| format!("{} {} {}", change.event, change.holds[0].holder.pod, ids(change).join(","));
         changes.iter().map(one).collect()
     }
 
@@ -268,10 +249,7 @@ mod tests {
             news(&look(1, &[("fuse", "train-1"), ("fuse2", "train-0")], None)),
             ["let-go train-0 fuse", "held-by train-1 fuse"]
         );
-        assert_eq!(
-            news(&look(1, &[], None)),
-            ["let-go train-0 fuse2", "let-go train-1 fuse"]
-        );
+        assert_eq!(news(&look(1, &[], None)), ["let-go train-0 fuse2", "let-go train-1 fuse"]);
         assert_eq!(known.0.len(), 0);
     }
 
@@ -281,18 +259,11 @@ mod tests {
         let held = [("fuse", "train-0")];
         let begin = || {
             let mut known = Known::default();
-            assert_eq!(
-                told(&mut known, plugins(), &look(1, &held, None)),
-                ["held-by train-0 fuse"]
-            );
+            assert_eq!(told(&mut known, plugins(), &look(1, &held, None)), ["held-by train-0 fuse"]);
             known
         };
         let mut known = begin();
-        assert_eq!(
-            told(&mut known, plugins(), &look(2, &[], None)),
-            [""; 0],
-            "it cannot tell"
-        );
+        assert_eq!(told(&mut known, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
         assert_eq!(told(&mut known, plugins(), &look(2, &[], Some(&["fuse"]))), [""; 0]);
         assert_eq!(told(&mut known, plugins(), &look(2, &held, Some(&["fuse"]))), [""; 0]);
         assert_eq!(
@@ -301,10 +272,7 @@ mod tests {
             "it has shown it, and its records may be older"
         );
         let mut known = begin();
-        assert_eq!(
-            told(&mut known, plugins(), &look(2, &[], Some(&[]))),
-            ["let-go train-0 fuse"]
-        );
+        assert_eq!(told(&mut known, plugins(), &look(2, &[], Some(&[]))), ["let-go train-0 fuse"]);
         let mut known = begin();
         assert_eq!(
             told(&mut known, plugins(), &look(2, &[("fuse", "train-1")], None)),
@@ -319,27 +287,19 @@ mod tests {
         let mut known = Known::default();
         told(&mut known, plugins(), &look(1, &held, None));
         assert_eq!(told(&mut known, Vec::new(), &look(1, &held, None)), [""; 0]);
-        assert_eq!(
-            told(&mut known, Vec::new(), &look(1, &[], None)),
-            ["let-go train-0 fuse"]
-        );
+        assert_eq!(told(&mut known, Vec::new(), &look(1, &[], None)), ["let-go train-0 fuse"]);
     }
 
     /// A line that could not be written is written at a later look, whichever kind it is.
     #[test]
     fn what_was_left_out_is_told_at_a_later_look() {
         let (queue, lines) = sync_channel(1);
-        let mut pods = Pods::new(Arc::new(Shared {
-            queue,
-            paces: Arc::default(),
-        }));
+        let mut pods = Pods::new(Arc::new(Shared { queue, paces: Arc::default() }));
         let mut look_at = |look: &Holders| {
             pods.tell(plugins(), look);
             let lines: Vec<_> = lines.try_iter().collect();
             let line = |line: &Message| {
-                let Message::Line(line, ..) = line else {
-                    panic!("a line")
-                };
+                let Message::Line(line, ..) = line else { panic!("a line") };
                 let json: serde_json::Value = serde_json::from_str(line).unwrap();
                 format!("{} {} {}", json["event"], json["pod"], json["left_out"]).replace('"', "")
             };
@@ -362,34 +322,19 @@ mod tests {
         let held = look(1, &[("fuse", "train-0")], None);
         let mut known = Known::default();
         told(&mut known, plugins(), &held);
-        assert_eq!(
-            said(&known.news(plugins(), &look(1, &[], None))),
-            ["let-go train-0 fuse"]
-        );
+        assert_eq!(said(&known.news(plugins(), &look(1, &[], None))), ["let-go train-0 fuse"]);
         assert_eq!(told(&mut known, plugins(), &held), [""; 0]);
-        assert_eq!(
-            told(&mut known, plugins(), &look(2, &[], None)),
-            [""; 0],
-            "it cannot tell"
-        );
-        assert_eq!(
-            told(&mut known, plugins(), &look(2, &[], Some(&[]))),
-            ["let-go train-0 fuse"]
-        );
+        assert_eq!(told(&mut known, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
+        assert_eq!(told(&mut known, plugins(), &look(2, &[], Some(&[]))), ["let-go train-0 fuse"]);
     }
 
     #[test]
     fn a_pace_that_is_used_up_leaves_out_as_well() {
         let (queue, lines) = sync_channel(1_024);
-        let pods = Pods::new(Arc::new(Shared {
-            queue,
-            paces: Arc::default(),
-        }));
+        let pods = Pods::new(Arc::new(Shared { queue, paces: Arc::default() }));
         let mut known = Known::default();
         let changes = known.news(plugins(), &look(1, &[("fuse", "train-0")], None));
-        let written = (0..10_000)
-            .filter(|_| pods.shared.write(changes[0].line().unwrap()))
-            .count();
+        let written = (0..10_000).filter(|_| pods.shared.write(changes[0].line().unwrap())).count();
         assert!((500..1_000).contains(&written), "{written}");
         assert_eq!(lines.try_iter().count(), written);
     }
@@ -400,17 +345,7 @@ mod tests {
         let changes = known.news(plugins(), &look(1, &[("fuse", "tr\u{1b}ain")], None));
         let json: serde_json::Value = serde_json::from_str(&changes[0].line().unwrap().text(3)).unwrap();
         let field = |name: &str| json[name].to_string();
-        let fields = [
-            "event",
-            "plugin",
-            "resource",
-            "ids",
-            "count",
-            "namespace",
-            "pod",
-            "container",
-            "left_out",
-        ];
+        let fields = ["event", "plugin", "resource", "ids", "count", "namespace", "pod", "container", "left_out"];
         insta::assert_snapshot!(fields.map(field).join(" "), @r#""held-by" "edge" "devgate.dev/fuse" "fuse" 1 "team-a" "tr\\u{1b}ain" "main" 3"#);
         insta::assert_snapshot!(json["message"].as_str().unwrap(), @r"plugin edge: resource devgate.dev/fuse: container team-a/tr\u{1b}ain (main) has fuse");
     }

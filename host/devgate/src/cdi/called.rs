@@ -21,28 +21,20 @@ pub fn called() -> Option<ExitCode> {
         return None;
     }
     let named = |name: &str, usual: &str| std::env::var_os(name).map_or_else(|| PathBuf::from(usual), PathBuf::from);
-    let (socket, state_dir) = (
-        named("DEVGATE_STATUS_SOCKET", STATUS_SOCKET),
-        named("DEVGATE_STATE_DIR", STATE_DIR),
-    );
+    let (socket, state_dir) = (named("DEVGATE_STATUS_SOCKET", STATUS_SOCKET), named("DEVGATE_STATE_DIR", STATE_DIR));
     let ask = |request: &Request| {
         let failed = |error: &dyn std::fmt::Display| error.to_string();
         let body = serde_json::to_vec(request).map_err(|error| failed(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        runtime
-            .block_on(ask::order(&socket, "/cdi/exec", body))
-            .map_err(|error| failed(&format!("{error:#}")))
+        runtime.block_on(ask::order(&socket, "/cdi/exec", body)).map_err(|error| failed(&format!("{error:#}")))
     };
     let call = Call {
         program: &program,
         env: &|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()),
         stdin: &|| {
             let mut bytes = Vec::new();
-            std::io::stdin()
-                .lock()
-                .take(MOST_CONFIG as u64 + 1)
-                .read_to_end(&mut bytes)?;
+            std::io::stdin().lock().take(MOST_CONFIG as u64 + 1).read_to_end(&mut bytes)?;
             Ok(bytes)
         },
         tell: &|note| drop(writeln!(std::io::stderr(), "{program}: {note}")),
@@ -56,9 +48,5 @@ pub fn called() -> Option<ExitCode> {
     {
         return Some(ExitCode::FAILURE);
     }
-    Some(if is_success {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Some(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -24,10 +24,7 @@ pub(super) fn clean(cdi_dir: &Path, state_dir: &Path, dry_run: bool) -> Result<u
     let allocations: Vec<_> = recorded.allocations().collect();
     let mut cleaner = Cleaner::new(dry_run);
     for file in &left {
-        if !allocations
-            .iter()
-            .any(|given| file.may_be_of(given.id, &given.consumer))
-        {
+        if !allocations.iter().any(|given| file.may_be_of(given.id, &given.consumer)) {
             cleaner.remove("cdi", &file.path);
         }
     }

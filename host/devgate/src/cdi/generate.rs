@@ -60,9 +60,7 @@ pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
     let is_listed = |name: &&&str| found.listed.iter().any(|known| known.as_str() == **name);
     for name in wanted.iter().filter(|name| !failed && !is_listed(name)) {
         let name = escape(name, 160);
-        found
-            .left_out
-            .push(format!("resource {name}: no plugin lists a device of it"));
+        found.left_out.push(format!("resource {name}: no plugin lists a device of it"));
     }
     found.look_for_clashes();
     for why in &found.warnings {
@@ -72,11 +70,7 @@ pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
         exit::say(&anyhow::anyhow!("left out: {why}"));
     }
     write(args, &node, &found)?;
-    Ok(if found.left_out.is_empty() {
-        exit::OK
-    } else {
-        exit::FOUND
-    })
+    Ok(if found.left_out.is_empty() { exit::OK } else { exit::FOUND })
 }
 
 impl Found {
@@ -118,10 +112,7 @@ impl Found {
                 ));
                 continue;
             }
-            let units = pool
-                .units
-                .iter()
-                .filter(|unit| !listed.contested.contains_key(&unit.id));
+            let units = pool.units.iter().filter(|unit| !listed.contested.contains_key(&unit.id));
             let units: Vec<_> = units.cloned().collect();
             self.take(&bench, pool, &units)?;
         }
@@ -152,17 +143,12 @@ impl Found {
             match verdict {
                 Verdict::Healthy => {}
                 Verdict::Unhealthy(why) | Verdict::Unknown(why) => {
-                    self.left_out
-                        .push(format!("{what}: is not healthy: {}", escape(&why, 256)));
+                    self.left_out.push(format!("{what}: is not healthy: {}", escape(&why, 256)));
                     continue;
                 }
             }
             match bench.allocate(pool, std::slice::from_ref(unit)) {
-                Ok(reply) => self
-                    .units
-                    .entry(pool.resource.clone())
-                    .or_default()
-                    .push((unit.id.to_string(), reply)),
+                Ok(reply) => self.units.entry(pool.resource.clone()).or_default().push((unit.id.to_string(), reply)),
                 Err(why) => self.left_out.push(format!("{what}: {why}")),
             }
         }

@@ -39,10 +39,7 @@ async fn lease(body: Incoming, leases: &Leases) -> Answer {
 async fn release(body: Incoming, leases: &Leases) -> Answer {
     let request: Release = read(body).await?;
     let ended = leases.release(&request.name).await.map_err(refused)?;
-    json(&Ended {
-        was_there: ended.is_some(),
-        dirty: ended.unwrap_or_default(),
-    })
+    json(&Ended { was_there: ended.is_some(), dirty: ended.unwrap_or_default() })
 }
 
 async fn renew(body: Incoming, leases: &Leases) -> Answer {

@@ -98,11 +98,9 @@ fn danger_of(node: &Node, owner: Option<&DevicePath>, number: devgate_types::Nod
 
 fn any_rules(policy: &PluginPolicy, findings: &mut Vec<Finding>) {
     let containers = &policy.containers;
-    for (what, entries) in [
-        ("env", &containers.env),
-        ("annotations", &containers.annotations),
-        ("cdi", &containers.cdi),
-    ] {
+    for (what, entries) in
+        [("env", &containers.env), ("annotations", &containers.annotations), ("cdi", &containers.cdi)]
+    {
         for entry in entries.iter().filter(|entry| entry.rule == ValueRule::Any) {
             let key = escape(&entry.key, 128);
             let message = format!("containers.{what}: {key} may be anything that the component says (any)");

@@ -41,11 +41,6 @@ impl Finding {
     }
 
     fn new(severity: Severity, code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
-        Self {
-            severity,
-            code,
-            at: at.map(ToString::to_string),
-            message: message.into(),
-        }
+        Self { severity, code, at: at.map(ToString::to_string), message: message.into() }
     }
 }

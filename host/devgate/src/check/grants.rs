@@ -153,11 +153,7 @@ fn look_at<T>(found: &PathMatch<T>, key: &str, what: &str, findings: &mut Vec<Fi
         let message = format!("{key}: {} matches no {what} of this node", escape(&found.pattern, 256));
         findings.push(Finding::warning("matches-nothing", at, message));
     }
-    let code = if what == "node" {
-        "node-withheld"
-    } else {
-        "file-withheld"
-    };
+    let code = if what == "node" { "node-withheld" } else { "file-withheld" };
     for withheld in &found.withheld {
         // A selector may offer the same node.
         let is_same = |said: &Finding| said.code == code && said.message.ends_with(&withheld.why);

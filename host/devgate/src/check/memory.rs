@@ -16,10 +16,8 @@ pub(super) fn look(policy: &Policy, plugins: &mut [PluginReport]) {
 fn compare(limit: ByteSize, policy: &Policy, plugins: &mut [PluginReport]) {
     let mut all = HOST_MEMORY.0.saturating_add(COMPILER_MEMORY.0);
     for (policy, report) in policy.plugins.values().zip(plugins) {
-        let own = runner_memory(
-            &policy.limits,
-            u64::try_from(report.component.size.unwrap_or_default()).unwrap_or(u64::MAX),
-        );
+        let own =
+            runner_memory(&policy.limits, u64::try_from(report.component.size.unwrap_or_default()).unwrap_or(u64::MAX));
         all = all.saturating_add(own.0);
         if all > limit.0 {
             let message = format!(
@@ -29,9 +27,7 @@ fn compare(limit: ByteSize, policy: &Policy, plugins: &mut [PluginReport]) {
                 own.0 >> 20,
                 all >> 20
             );
-            report
-                .findings
-                .push(Finding::warning("memory-short", Some(&policy.origin), message));
+            report.findings.push(Finding::warning("memory-short", Some(&policy.origin), message));
             return;
         }
     }

@@ -68,10 +68,7 @@ plugins:
             findings.iter().map(told).collect::<Vec<_>>()
         };
         assert_eq!(said(&[]), ["vendor.com/gpu=all", "vendor.com/nic=\u{2026}"]);
-        assert_eq!(
-            said(&["vendor.com/gpu=all", "vendor.com/nic=eth7"]),
-            ["vendor.com/gpu=0"]
-        );
+        assert_eq!(said(&["vendor.com/gpu=all", "vendor.com/nic=eth7"]), ["vendor.com/gpu=0"]);
         assert!(said(&["vendor.com/gpu=0", "vendor.com/gpu=all", "vendor.com/nic=eth7"]).is_empty());
     }
 

@@ -34,10 +34,7 @@ pub(super) fn look(
 ) {
     let offered = matches.iter().filter(|found| found.usage == Use::Offer);
     let nodes = matches.iter().flat_map(|found| &found.nodes);
-    let listed = granted
-        .host_nodes
-        .iter()
-        .filter_map(|node| Some((node.number?, node.path.clone(), node.shared)));
+    let listed = granted.host_nodes.iter().filter_map(|node| Some((node.number?, node.path.clone(), node.shared)));
     let with_path = |granted: &GrantedNode| {
         let path = escape(&granted.node.path, 256);
         (granted.node.number, path, granted.grant.shared)

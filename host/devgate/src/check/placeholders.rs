@@ -28,11 +28,7 @@ pub(super) fn look(paths: &[PathBuf], policy: &Policy, reports: &mut [PluginRepo
             };
             let (file, line) = (name.as_str().into(), number);
             let why = "stands where the skeleton of a policy could not know: put in what is meant";
-            let finding = Finding::error(
-                "placeholder",
-                Some(&Origin { file, line }),
-                format!("{PLACEHOLDER} {why}"),
-            );
+            let finding = Finding::error("placeholder", Some(&Origin { file, line }), format!("{PLACEHOLDER} {why}"));
             report.findings.push(finding);
         }
     }

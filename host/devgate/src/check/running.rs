@@ -72,10 +72,7 @@ fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy
 fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
     let at = Some(&policy.origin);
     report.outcome = Some(survey::reached(&surveyed.outcome));
-    let said = surveyed.lines.iter().map(|line| Said {
-        level: survey::level(line),
-        text: line.text.clone(),
-    });
+    let said = surveyed.lines.iter().map(|line| Said { level: survey::level(line), text: line.text.clone() });
     report.said = said.collect();
     if surveyed.outcome != Outcome::Answered {
         return;
@@ -85,10 +82,7 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
         Some(format!("id {} of {}: {why}", unit.id, unit.resource))
     });
     let rejected = surveyed.rejected.iter().map(ToString::to_string);
-    for (code, all) in [
-        ("unit-unhealthy", unhealthy.collect::<Vec<_>>()),
-        ("unit-rejected", rejected.collect()),
-    ] {
+    for (code, all) in [("unit-unhealthy", unhealthy.collect::<Vec<_>>()), ("unit-rejected", rejected.collect())] {
         let more = beyond(all.len(), SHOWN).map(|more| format!("and {more} more; `devgate explain` has each"));
         let messages = all.into_iter().take(SHOWN).chain(more);
         let findings = messages.map(|message| Finding::warning(code, at, message));
@@ -127,11 +121,7 @@ fn labels(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy)
 fn unused(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
     let names = surveyed.unused.iter().map(|device| {
         let unread = surveyed.unread.contains(device.name());
-        let says = if unread {
-            " (which its component cannot describe now)"
-        } else {
-            ""
-        };
+        let says = if unread { " (which its component cannot describe now)" } else { "" };
         format!("{}{says}", escape(device.name(), 128))
     });
     let (what, backs) = match surveyed.unused.len() {

@@ -20,10 +20,7 @@ pub(super) fn of(report: &Report) -> String {
         plugin_block(&mut text, plugin);
     }
     if let Some(why) = report.landlock.as_ref().and_then(|fence| fence.why.as_ref()) {
-        let _ = writeln!(
-            text,
-            "\nlandlock: would not be in force, and seccomp alone would fence devgate: {why}"
-        );
+        let _ = writeln!(text, "\nlandlock: would not be in force, and seccomp alone would fence devgate: {why}");
     }
     if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
         text += "\nno component was asked what it finds and offers: --run starts each once\n";
@@ -46,11 +43,7 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
     }
     let component = &report.component;
     let size = component.size.map(|size| format!(", {size} bytes")).unwrap_or_default();
-    let pinned = if component.pinned {
-        "pinned"
-    } else {
-        "not pinned to a digest"
-    };
+    let pinned = if component.pinned { "pinned" } else { "not pinned to a digest" };
     let mut rows = vec![
         ["offers".to_owned(), report.resources.join(", ")],
         ["component".to_owned(), format!("{}{size}, {pinned}", component.file)],
@@ -147,12 +140,6 @@ fn shown(all: usize) -> usize {
 fn device_row(device: &DeviceGrant) -> [String; 3] {
     let shared = |shared| if shared { " shared" } else { "" };
     let nodes = device.nodes.iter();
-    let nodes: Vec<_> = nodes
-        .map(|node| format!("{} {}{}", node.path, node.access, shared(node.shared)))
-        .collect();
-    [
-        device.usage.to_owned(),
-        format!("{}/{}", device.subsystem, device.name),
-        nodes.join(", "),
-    ]
+    let nodes: Vec<_> = nodes.map(|node| format!("{} {}{}", node.path, node.access, shared(node.shared))).collect();
+    [device.usage.to_owned(), format!("{}/{}", device.subsystem, device.name), nodes.join(", ")]
 }

@@ -56,11 +56,7 @@ impl RegistryArgs {
             let named = PathBuf::from(std::env::var_os("DOCKER_CONFIG")?).join("config.json");
             named.exists().then_some(named)
         });
-        Registries {
-            config,
-            authorities: self.registry_ca.clone(),
-            plain_loopback: self.registry_http,
-        }
+        Registries { config, authorities: self.registry_ca.clone(), plain_loopback: self.registry_http }
     }
 
     /// The cache, and the registries behind it by this program; of a host with this state directory.

@@ -82,18 +82,9 @@ pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
             Err(NodeDenied::NotGranted) => return None,
             Err(why) => (None, Some(why.to_string())),
         };
-        Some(HostNode {
-            plugin: policy.name.to_string(),
-            granted,
-            withheld,
-        })
+        Some(HostNode { plugin: policy.name.to_string(), granted, withheld })
     });
-    NodeFacts {
-        path: escape(path, 256),
-        number,
-        problem,
-        plugins: plugins.collect(),
-    }
+    NodeFacts { path: escape(path, 256), number, problem, plugins: plugins.collect() }
 }
 
 pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result<DeviceFacts> {

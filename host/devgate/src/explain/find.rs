@@ -75,11 +75,7 @@ fn behind(node: &Node, path: &str, found: Option<&DeviceNode>) -> Vec<DevicePath
     };
     let name = group.map(|group| group.strip_prefix(NO_IOMMU).unwrap_or(group));
     let members = name.and_then(|name| node.group_members(name).ok()).unwrap_or_default();
-    if members.is_empty() {
-        owner.into_iter().collect()
-    } else {
-        members
-    }
+    if members.is_empty() { owner.into_iter().collect() } else { members }
 }
 
 /// A device by a path of sysfs, without `/sys/`, as people paste it.

@@ -82,11 +82,7 @@ fn nothing_of_it(explanation: &Explanation, plugin: &PluginFacts) -> String {
         Some(device) => format!("`devgate explain {device}`"),
         None => "its selectors (use: offer), host-nodes".to_owned(),
     };
-    let said = if explanation.said.iter().any(|said| said.plugin == name) {
-        ", what it said"
-    } else {
-        ""
-    };
+    let said = if explanation.said.iter().any(|said| said.plugin == name) { ", what it said" } else { "" };
     format!("its component lists nothing, and {lists}; see {first}{said} and its config")
 }
 
@@ -110,10 +106,8 @@ fn absence(explanation: &Explanation, found: &Found) -> String {
     if let Some(problem) = explanation.node.as_ref().and_then(|node| node.problem.as_ref()) {
         return format!("the node cannot be looked at: {problem}");
     }
-    let named = explanation
-        .rejected
-        .iter()
-        .find(|rejection| rejection.what.starts_with(&format!("id {} ", found.id())));
+    let named =
+        explanation.rejected.iter().find(|rejection| rejection.what.starts_with(&format!("id {} ", found.id())));
     if let Some(rejection) = named {
         return format!("{} was rejected: {}", rejection.what, rejection.why);
     }
@@ -143,10 +137,7 @@ fn absence(explanation: &Explanation, found: &Found) -> String {
             (Some(why), _) => format!("{may}, but {why}"),
             (None, Some(withheld)) => format!("{may}, but {}", withheld.why),
             (None, None) if path.is_some_and(|path| sight.nodes.iter().all(|node| node.path != *path)) => {
-                format!(
-                    "plugin {} may offer its device, and not this node (nodes)",
-                    sight.plugin
-                )
+                format!("plugin {} may offer its device, and not this node (nodes)", sight.plugin)
             }
             (None, None) => format!("{may}, and {}", silence(explanation, &sight.plugin)),
         };
@@ -160,10 +151,7 @@ fn absence(explanation: &Explanation, found: &Found) -> String {
         };
     }
     match sights().find(|sight| sight.usage == Some("read")) {
-        Some(sight) => format!(
-            "plugin {} may only look at it (use: offer would let it be offered)",
-            sight.plugin
-        ),
+        Some(sight) => format!("plugin {} may only look at it (use: offer would let it be offered)", sight.plugin),
         None => "no plugin's policy grants it".to_owned(),
     }
 }

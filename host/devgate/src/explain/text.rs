@@ -45,13 +45,7 @@ pub(super) fn of_explanation(explanation: &Explanation) -> String {
     units(&mut text, &explanation.units);
     section(&mut text, "Labels of the node", labels(explanation));
     let left = explanation.left_out.iter().map(|left| {
-        let LeftOutFacts {
-            plugin,
-            resource,
-            id,
-            by,
-            at,
-        } = left;
+        let LeftOutFacts { plugin, resource, id, by, at } = left;
         format!("plugin {plugin}: id {id} of {resource}: {by}, {at}")
     });
     section(&mut text, "Left out by only or except", left);
@@ -102,9 +96,7 @@ fn sight_of(text: &mut String, sight: &PluginSight, subsystem: &str) {
             None => "matches".to_owned(),
             Some(key) => format!("does not match: {key}"),
         };
-        let SelectorFacts {
-            at, subsystem, usage, ..
-        } = selector;
+        let SelectorFacts { at, subsystem, usage, .. } = selector;
         [at.clone(), subsystem.clone(), (*usage).to_owned(), says]
     });
     *text += &columns(4, &rows.collect::<Vec<_>>());
@@ -128,9 +120,7 @@ fn units(text: &mut String, units: &[UnitFacts]) {
             (Some(why), _) => format!("unhealthy: {why}"),
         };
         let also = unit.causes.iter().skip(1);
-        let health = also.fold(health, |health, also| {
-            format!("{health}; also {}: {}", also.cause, also.reason)
-        });
+        let health = also.fold(health, |health, also| format!("{health}; also {}: {}", also.cause, also.reason));
         let resource = match unit.devices {
             0 | 1 => unit.resource.clone(),
             times => format!("{} x {times}", unit.resource),

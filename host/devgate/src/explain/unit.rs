@@ -131,9 +131,7 @@ pub(super) fn plugins(world: &World, found: &Found) -> Vec<PluginFacts> {
         resource.is_none_or(|resource| policy.grants_resource(resource))
     };
     let plugins = world.plugins().filter(|(policy, _)| may_offer(policy));
-    plugins
-        .map(|(policy, surveyed)| facts(world, policy, surveyed))
-        .collect()
+    plugins.map(|(policy, surveyed)| facts(world, policy, surveyed)).collect()
 }
 
 fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> PluginFacts {
@@ -177,10 +175,8 @@ pub(super) fn units(world: &World, found: &Found) -> Vec<UnitFacts> {
 }
 
 fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> UnitFacts {
-    let properties = unit.properties.iter().map(|(name, value)| Property {
-        name: escape(name, 128),
-        value: escape(value, 256),
-    });
+    let properties =
+        unit.properties.iter().map(|(name, value)| Property { name: escape(name, 128), value: escape(value, 256) });
     let mut facts = UnitFacts {
         plugin: plugin.to_owned(),
         resource: unit.resource.to_string(),

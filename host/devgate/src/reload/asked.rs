@@ -21,10 +21,7 @@ pub(crate) struct InForce {
 impl InForce {
     /// One that nothing is said about yet.
     pub(crate) fn new(since: When) -> Self {
-        Self {
-            since,
-            ..Self::default()
-        }
+        Self { since, ..Self::default() }
     }
 
     /// The same with what there is fewer of as it is now, and without what there is as much of as before.
@@ -108,18 +105,10 @@ mod tests {
         let in_force = |before| InForce {
             since: When::now(),
             refused: None,
-            fewer: vec![Fewer {
-                resource: "devgate.dev/fuse".into(),
-                before,
-                now: 0,
-                look: "check".into(),
-            }],
+            fewer: vec![Fewer { resource: "devgate.dev/fuse".into(), before, now: 0, look: "check".into() }],
         };
         let told = |before, plugins| in_force(before).with(plugins).fewer.first().map(ToString::to_string);
-        assert_eq!(
-            told(8, &plugins).unwrap(),
-            "resource devgate.dev/fuse: 8 devices before, 2 now (check)"
-        );
+        assert_eq!(told(8, &plugins).unwrap(), "resource devgate.dev/fuse: 8 devices before, 2 now (check)");
         assert_eq!(told(2, &plugins), None);
         let mut held = plugins.clone();
         held[0].resources[0].devices[0].unlisted = true;
@@ -128,9 +117,6 @@ mod tests {
             "resource devgate.dev/fuse: 2 devices before, 1 now (check)",
             "what only its pod has"
         );
-        assert_eq!(
-            told(2, &[]).unwrap(),
-            "resource devgate.dev/fuse: 2 devices before, none now (check)"
-        );
+        assert_eq!(told(2, &[]).unwrap(), "resource devgate.dev/fuse: 2 devices before, none now (check)");
     }
 }

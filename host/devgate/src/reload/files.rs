@@ -24,20 +24,13 @@ impl Files {
     pub(super) fn of(args: &RunArgs, policy: &Policy, components: &Components) -> Self {
         Self {
             policy: args.policy.clone(),
-            components: policy
-                .plugins
-                .values()
-                .flat_map(|plugin| components.files(plugin))
-                .collect(),
+            components: policy.plugins.values().flat_map(|plugin| components.files(plugin)).collect(),
         }
     }
 
     /// Those that a policy is read from with these arguments, without components.
     pub(crate) fn of_policy(args: &RunArgs) -> Self {
-        Self {
-            policy: args.policy.clone(),
-            components: Vec::new(),
-        }
+        Self { policy: args.policy.clone(), components: Vec::new() }
     }
 
     /// What the policy's files were like, and what the components are like now, which were not read yet.
@@ -84,10 +77,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn files(policy: &Path, component: &Path) -> Files {
-        Files {
-            policy: vec![policy.to_owned()],
-            components: vec![component.to_owned()],
-        }
+        Files { policy: vec![policy.to_owned()], components: vec![component.to_owned()] }
     }
 
     #[test]
@@ -121,11 +111,7 @@ mod tests {
         let (policy, component) = (dir.path().join("policy.yaml"), dir.path().join("p.wasm"));
         fs::write(&policy, "one").unwrap();
         let files = files(&policy, &component);
-        let before = Files {
-            components: Vec::new(),
-            ..files.clone()
-        }
-        .look();
+        let before = Files { components: Vec::new(), ..files.clone() }.look();
         fs::write(&policy, "three").unwrap();
         fs::write(&component, "wasm").unwrap();
         let seen = files.look_again(before);

@@ -75,12 +75,7 @@ pub async fn order<T: DeserializeOwned>(socket: &Path, path: &str, what: Vec<u8>
     let (status, body) = answered(socket, Method::POST, path, what.into(), ORDER_PATIENCE).await?;
     let code = match status {
         StatusCode::OK => {
-            let odd = |error| {
-                wrong(
-                    socket,
-                    format!("the answer is not one that this devgate understands: {error}"),
-                )
-            };
+            let odd = |error| wrong(socket, format!("the answer is not one that this devgate understands: {error}"));
             return serde_json::from_slice(&body).map_err(odd);
         }
         StatusCode::CONFLICT => exit::FOUND,
@@ -134,11 +129,8 @@ async fn exchange(socket: &Path, method: Method, path: &str, body: Bytes) -> Res
     let failed = |error: hyper::Error| NoAnswer::CutOff(error.into());
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     tokio::spawn(connection);
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::HOST, "localhost")
-        .body(Full::new(body))?;
+    let request =
+        Request::builder().method(method).uri(path).header(header::HOST, "localhost").body(Full::new(body))?;
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status();
     let body = Limited::new(response.into_body(), MOST).collect().await;

@@ -12,11 +12,7 @@ const SHOWN: usize = 16;
 
 /// The whole report.
 pub(crate) fn of(report: &Report) -> String {
-    let mut text = format!(
-        "devgate {}, up {}\n",
-        report.version,
-        short(report.started.ago(report.now))
-    );
+    let mut text = format!("devgate {}, up {}\n", report.version, short(report.started.ago(report.now)));
     let since = short(report.policy.since.ago(report.now));
     if let Some(refused) = &report.policy.refused {
         let _ = writeln!(
@@ -65,13 +61,7 @@ fn is_told_below(condition: Condition) -> bool {
 
 fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
     let now = report.now;
-    let _ = writeln!(
-        text,
-        "\n{}  {} for {}",
-        plugin.name,
-        plugin.state.as_str(),
-        short(plugin.since.ago(now))
-    );
+    let _ = writeln!(text, "\n{}  {} for {}", plugin.name, plugin.state.as_str(), short(plugin.since.ago(now)));
     if let Some(reason) = &plugin.reason {
         let _ = writeln!(text, "  {}", reason.replace('\n', "\n  "));
     }
@@ -93,23 +83,15 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
     }
     kernel_log(text, plugin);
     if plugin.rejected_total > 0 {
-        let _ = writeln!(
-            text,
-            "  rejected  {}",
-            count_u64(plugin.rejected_total, "pool or unit", "pools and units")
-        );
+        let _ = writeln!(text, "  rejected  {}", count_u64(plugin.rejected_total, "pool or unit", "pools and units"));
         for rejected in plugin.rejected.iter().take(SHOWN) {
             let _ = writeln!(text, "    {}: {}", rejected.what, rejected.why);
         }
     }
     for refusal in plugin.refusals.iter().rev().take(SHOWN) {
         let last = short(refusal.last.ago(now));
-        let _ = writeln!(
-            text,
-            "  refused   {}x, last {last} ago: {}",
-            refusal.times,
-            refusal.text.replace('\n', "\n    ")
-        );
+        let _ =
+            writeln!(text, "  refused   {}x, last {last} ago: {}", refusal.times, refusal.text.replace('\n', "\n    "));
     }
 }
 
@@ -152,10 +134,8 @@ fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
         kubelet(&resource.name, report)
     );
     // What is wrong, then who has what; the rest is only counted.
-    let (bad, good): (Vec<_>, Vec<_>) = resource
-        .devices
-        .iter()
-        .partition(|device| device.unhealthy.is_some() || device.settling.is_some());
+    let (bad, good): (Vec<_>, Vec<_>) =
+        resource.devices.iter().partition(|device| device.unhealthy.is_some() || device.settling.is_some());
     let told: Vec<_> = bad.into_iter().chain(good.into_iter().filter(is_held)).collect();
     let rows = told.iter().take(SHOWN).map(|device| device_row(device, report.now));
     *text += &columns(4, &rows.collect::<Vec<_>>());
@@ -163,15 +143,10 @@ fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
         let _ = writeln!(text, "    … and {more} more (--output json has all)");
     }
     // What the kubelet is told something else of.
-    let hidden = report
-        .registration(&resource.name)
-        .map_or(&[][..], |known| &known.hidden);
+    let hidden = report.registration(&resource.name).map_or(&[][..], |known| &known.hidden);
     let hidden = hidden.iter().map(|one| {
         let left = short(report.now.ago(one.until));
-        format!(
-            "    {}  comes and goes: the kubelet is shown it as unhealthy for another {left}",
-            one.id
-        )
+        format!("    {}  comes and goes: the kubelet is shown it as unhealthy for another {left}", one.id)
     });
     list(text, hidden, "    … and", "more that come and go");
 }
@@ -251,11 +226,7 @@ fn near(edge: &Edge, now: When) -> String {
         _ => (edge.used.to_string(), edge.of.to_string()),
     };
     let call = edge.call.as_str();
-    format!(
-        "{}: {call} used {used} of {of}, {} ago",
-        edge.limit,
-        short(edge.at.ago(now))
-    )
+    format!("{}: {call} used {used} of {of}, {} ago", edge.limit, short(edge.at.ago(now)))
 }
 
 /// The two largest units of a time.
@@ -350,16 +321,12 @@ mod tests {
         let mut report = one();
         let labels = &mut report.plugins[0].labels;
         labels.given.insert("example.com/x.count".into(), "2".into());
-        labels.missing.push(devgate_policy::NoLabel {
-            name: "example.com/x.product".into(),
-            why: "the units differ".into(),
-        });
+        labels
+            .missing
+            .push(devgate_policy::NoLabel { name: "example.com/x.product".into(), why: "the units differ".into() });
         labels.problem = Some("/x: another devgate keeps it".into());
         let text = of(&report.judged());
-        let lines: Vec<_> = text
-            .lines()
-            .filter(|line| line.starts_with("  ") && line.contains("label"))
-            .collect();
+        let lines: Vec<_> = text.lines().filter(|line| line.starts_with("  ") && line.contains("label")).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
           label     example.com/x.count=2
           no label  example.com/x.product: the units differ

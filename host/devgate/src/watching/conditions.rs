@@ -125,12 +125,7 @@ fn resources(report: &Report) -> BTreeSet<&str> {
 impl Found {
     fn one(condition: Condition, of: impl Into<String>, why: impl Into<String>) -> Self {
         let (of, why, count) = (of.into(), why.into(), 1);
-        Self {
-            condition,
-            of,
-            why,
-            count,
-        }
+        Self { condition, of, why, count }
     }
 
     fn of_host(report: &Report) -> Vec<Self> {
@@ -149,9 +144,8 @@ impl Found {
             (Condition::CdiUnwritten, "cdi", &report.cdi_unwritten),
             (Condition::PodsNotSeen, "pods", unseen.as_slice()),
         ];
-        let found = all
-            .into_iter()
-            .flat_map(|(condition, of, why)| why.iter().map(move |why| Self::one(condition, of, why)));
+        let found =
+            all.into_iter().flat_map(|(condition, of, why)| why.iter().map(move |why| Self::one(condition, of, why)));
         found.collect()
     }
 

@@ -114,8 +114,7 @@ async fn respond(
         drop(permit);
         made
     });
-    made.await
-        .unwrap_or_else(|_| said(StatusCode::INTERNAL_SERVER_ERROR, "it could not be written\n"))
+    made.await.unwrap_or_else(|_| said(StatusCode::INTERNAL_SERVER_ERROR, "it could not be written\n"))
 }
 
 /// What root asks to be done.
@@ -210,10 +209,7 @@ pub(super) fn typed(status: StatusCode, kind: &'static str, body: impl Into<Byte
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (
-            header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; frame-ancestors 'none'",
-        ),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -243,10 +239,7 @@ mod tests {
     fn a_host_that_refuses_a_policy_is_ready_and_has_the_kubelet_say_so() {
         let mut now = report();
         assert_eq!(ready(&now).status(), 200);
-        now.policy.refused = Some(Refused {
-            why: "é".repeat(5_000),
-            since: When::now(),
-        });
+        now.policy.refused = Some(Refused { why: "é".repeat(5_000), since: When::now() });
         let mut now = now.judged();
         let answer = ready(&now);
         assert_eq!(answer.status(), 300);
@@ -259,25 +252,10 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_taken_for_it() {
-        for yes in [
-            "localhost",
-            "LOCALHOST:9464",
-            "127.0.0.1",
-            "127.0.0.1:80",
-            "127.9.9.9:1",
-            "[::1]:9464",
-            "[::1]",
-        ] {
+        for yes in ["localhost", "LOCALHOST:9464", "127.0.0.1", "127.0.0.1:80", "127.9.9.9:1", "[::1]:9464", "[::1]"] {
             assert!(is_loopback_name(Some(yes)), "{yes}");
         }
-        for no in [
-            "evil.example",
-            "localhost.evil.example:80",
-            "10.0.0.1:9464",
-            "",
-            "[::2]:1",
-            "127.0.0.1.evil:1",
-        ] {
+        for no in ["evil.example", "localhost.evil.example:80", "10.0.0.1:9464", "", "[::2]:1", "127.0.0.1.evil:1"] {
             assert!(!is_loopback_name(Some(no)), "{no}");
         }
         assert!(!is_loopback_name(None));

@@ -88,9 +88,7 @@ impl Series {
 
     /// Several metrics with the same labels.
     fn all<const N: usize>(&mut self, labels: &[(&str, &str)], values: [(&'static str, f64); N]) {
-        values
-            .into_iter()
-            .for_each(|(name, value)| self.add(name, labels, value));
+        values.into_iter().for_each(|(name, value)| self.add(name, labels, value));
     }
 
     /// One metric for each value of a label.
@@ -140,11 +138,7 @@ fn host(report: &Report, out: &mut Series) {
         let count = such.map(|found| found.count).sum();
         out.add("devgate_condition", &[("condition", condition.as_str())], size(count));
     }
-    let pulls = [
-        ("good", counts.good),
-        ("refused", counts.refused),
-        ("failed", counts.failed),
-    ];
+    let pulls = [("good", counts.good), ("refused", counts.refused), ("failed", counts.failed)];
     out.each("devgate_pulls_total", &[], "result", pulls);
 }
 

@@ -98,10 +98,7 @@ trait Listener {
 /// Answers every client, until it is dropped.
 async fn answer_all(listener: impl Listener, watching: &Watching) {
     let work = Arc::new(Semaphore::new(ANSWERS));
-    accept(listener, |connection, audience| {
-        answer(connection, watching.clone(), audience, Arc::clone(&work))
-    })
-    .await;
+    accept(listener, |connection, audience| answer(connection, watching.clone(), audience, Arc::clone(&work))).await;
 }
 
 async fn accept<L: Listener, F>(listener: L, answer: impl Fn(L::Connection, Audience) -> F)

@@ -60,10 +60,7 @@ mod tests {
     fn this_process_uses_something() {
         let usage = Usage::now();
         assert!(usage.resident > Some(1 << 20), "{usage:?}");
-        assert!(
-            usage.descriptors >= Some(3) && usage.descriptors < usage.most_descriptors,
-            "{usage:?}"
-        );
+        assert!(usage.descriptors >= Some(3) && usage.descriptors < usage.most_descriptors, "{usage:?}");
         assert!(usage.processor > 0.0);
     }
 }

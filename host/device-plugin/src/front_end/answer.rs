@@ -26,9 +26,7 @@ pub(crate) fn container_response(reply: &Reply) -> api::ContainerAllocateRespons
         host_path: node.host_path.clone(),
         permissions: node.access.to_string(),
     }));
-    response
-        .cdi_devices
-        .extend(reply.cdi.iter().map(|name| api::CdiDevice { name: name.clone() }));
+    response.cdi_devices.extend(reply.cdi.iter().map(|name| api::CdiDevice { name: name.clone() }));
     response
 }
 
@@ -118,20 +116,11 @@ mod tests {
     fn an_error_keeps_its_text_and_gets_the_code_that_fits() {
         let of = |error: AllocateError| status(&error).code();
         assert_eq!(of(AllocateError::Unknown(String::new())), tonic::Code::InvalidArgument);
-        assert_eq!(
-            of(AllocateError::Refused(String::new())),
-            tonic::Code::FailedPrecondition
-        );
+        assert_eq!(of(AllocateError::Refused(String::new())), tonic::Code::FailedPrecondition);
         assert_eq!(of(AllocateError::Busy(String::new())), tonic::Code::Unavailable);
         assert_eq!(of(AllocateError::Guest(String::new())), tonic::Code::Internal);
         assert_eq!(of(AllocateError::Host(String::new())), tonic::Code::Internal);
-        assert_eq!(
-            status(&AllocateError::Busy("é".repeat(9_999)))
-                .message()
-                .chars()
-                .count(),
-            MOST_TEXT
-        );
+        assert_eq!(status(&AllocateError::Busy("é".repeat(9_999))).message().chars().count(), MOST_TEXT);
     }
 
     #[test]

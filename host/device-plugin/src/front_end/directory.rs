@@ -27,11 +27,7 @@ impl FileId {
     /// The file at `path` now, not followed if it is a link.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let meta = std::fs::symlink_metadata(path).ok()?;
-        Some(Self {
-            device: meta.st_dev(),
-            inode: meta.st_ino(),
-            modified: (meta.st_mtime(), meta.st_mtime_nsec()),
-        })
+        Some(Self { device: meta.st_dev(), inode: meta.st_ino(), modified: (meta.st_mtime(), meta.st_mtime_nsec()) })
     }
 
     /// Whether this is at `path`, whatever its time says: for a file that is held open, whose inode is used by no other.
@@ -126,10 +122,7 @@ impl Events {
             | WatchMask::MOVE_SELF
             | WatchMask::ONLYDIR;
         inotify.watches().add(dir, mask)?;
-        Ok(Self {
-            directory,
-            stream: inotify.into_event_stream([0; 4096])?,
-        })
+        Ok(Self { directory, stream: inotify.into_event_stream([0; 4096])? })
     }
 
     /// The next event that may matter; the kubelet's checkpoint, written with every list, is not one.
@@ -173,11 +166,7 @@ mod tests {
         let file = std::fs::File::create(&path).unwrap();
         let id = FileId::of(&path).unwrap();
         file.set_modified(std::time::UNIX_EPOCH).unwrap();
-        assert_ne!(
-            FileId::of(&path),
-            Some(id),
-            "it may be another one, for who does not hold it"
-        );
+        assert_ne!(FileId::of(&path), Some(id), "it may be another one, for who does not hold it");
         assert!(id.is_at(&path));
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "").unwrap();

@@ -45,10 +45,7 @@ impl EncodedList {
         for device in each_once(&list.devices) {
             prost::encoding::message::encode(1, &message(device), &mut bytes);
         }
-        let too_large = ListTooLarge {
-            devices: list.devices.len(),
-            bytes: bytes.len() - HEAD,
-        };
+        let too_large = ListTooLarge { devices: list.devices.len(), bytes: bytes.len() - HEAD };
         let length = u32::try_from(too_large.bytes).map_err(|_| too_large)?;
         if too_large.bytes > LARGEST_LIST {
             return Err(too_large);
@@ -80,18 +77,13 @@ fn each_once(devices: &[Device]) -> impl Iterator<Item = &Device> {
 
 fn message(device: &Device) -> api::Device {
     let node = |&node: &u32| api::NumaNode { id: i64::from(node) };
-    let health = if device.unhealthy.is_none() {
-        api::HEALTHY
-    } else {
-        api::UNHEALTHY
-    };
+    let health = if device.unhealthy.is_none() { api::HEALTHY } else { api::UNHEALTHY };
     api::Device {
         id: device.id.clone(),
         health: health.to_owned(),
         // No node is no topology: an empty one would say the same, node -1 would not.
-        topology: (!device.numa_nodes.is_empty()).then(|| api::TopologyInfo {
-            nodes: device.numa_nodes.iter().map(node).collect(),
-        }),
+        topology: (!device.numa_nodes.is_empty())
+            .then(|| api::TopologyInfo { nodes: device.numa_nodes.iter().map(node).collect() }),
     }
 }
 
@@ -111,38 +103,20 @@ mod tests {
 
     fn decoded(devices: Vec<Device>) -> Vec<api::Device> {
         let encoded = EncodedList::try_new(&DeviceList { devices }).unwrap();
-        api::ListAndWatchResponse::decode(encoded.framed().slice(HEAD..))
-            .unwrap()
-            .devices
+        api::ListAndWatchResponse::decode(encoded.framed().slice(HEAD..)).unwrap().devices
     }
 
     #[test]
     fn a_device_says_its_health_and_its_nodes() {
-        let devices = decoded(vec![
-            device("a", None, &[0]),
-            device("b", Some("hot"), &[]),
-            device("c", None, &[0, 3]),
-        ]);
-        let nodes = |d: &api::Device| {
-            d.topology
-                .as_ref()
-                .map(|t| t.nodes.iter().map(|n| n.id).collect::<Vec<_>>())
-        };
-        assert_eq!(
-            devices.iter().map(|d| d.health.as_str()).collect::<Vec<_>>(),
-            ["Healthy", "Unhealthy", "Healthy"]
-        );
-        assert_eq!(
-            devices.iter().map(nodes).collect::<Vec<_>>(),
-            [Some(vec![0]), None, Some(vec![0, 3])]
-        );
+        let devices = decoded(vec![device("a", None, &[0]), device("b", Some("hot"), &[]), device("c", None, &[0, 3])]);
+        let nodes = |d: &api::Device| d.topology.as_ref().map(|t| t.nodes.iter().map(|n| n.id).collect::<Vec<_>>());
+        assert_eq!(devices.iter().map(|d| d.health.as_str()).collect::<Vec<_>>(), ["Healthy", "Unhealthy", "Healthy"]);
+        assert_eq!(devices.iter().map(nodes).collect::<Vec<_>>(), [Some(vec![0]), None, Some(vec![0, 3])]);
     }
 
     #[test]
     fn the_head_of_grpc_says_the_length() {
-        let list = DeviceList {
-            devices: vec![device("a", None, &[])],
-        };
+        let list = DeviceList { devices: vec![device("a", None, &[])] };
         let framed = EncodedList::try_new(&list).unwrap().framed();
         assert_eq!(framed[..HEAD], [0, 0, 0, 0, 14]);
         assert_eq!(framed.len(), HEAD + 14);
@@ -150,29 +124,20 @@ mod tests {
 
     #[test]
     fn an_id_is_sent_once_and_unhealthy_wins() {
-        let devices = decoded(vec![
-            device("a", None, &[]),
-            device("a", Some("hot"), &[]),
-            device("b", None, &[]),
-        ]);
+        let devices = decoded(vec![device("a", None, &[]), device("a", Some("hot"), &[]), device("b", None, &[])]);
         assert_eq!(devices.len(), 2);
         assert_eq!(devices[0].health, api::UNHEALTHY);
     }
 
     #[test]
     fn an_empty_list_is_an_empty_message() {
-        assert_eq!(
-            EncodedList::try_new(&DeviceList::default()).unwrap(),
-            EncodedList::default()
-        );
+        assert_eq!(EncodedList::try_new(&DeviceList::default()).unwrap(), EncodedList::default());
     }
 
     #[test]
     fn a_list_that_the_kubelet_would_drop_is_refused() {
         // 8 byte ids: 21 bytes each, and 2 of framing.
-        let list = |n: usize| DeviceList {
-            devices: (0..n).map(|i| device(&format!("{i:08}"), None, &[])).collect(),
-        };
+        let list = |n: usize| DeviceList { devices: (0..n).map(|i| device(&format!("{i:08}"), None, &[])).collect() };
         let most = LARGEST_LIST / 21;
         let encoded = EncodedList::try_new(&list(most)).unwrap();
         assert!(encoded.len() <= LARGEST_LIST && encoded.len() > LARGEST_LIST - 21);

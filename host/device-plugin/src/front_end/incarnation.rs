@@ -57,10 +57,7 @@ impl Incarnation {
         let (stop, cut) = (service.stop.clone(), CancellationToken::new());
         let incoming = Incoming::new(listener, cut.clone()).at_most(MOST_CONNECTIONS);
         let calls = service.calls.subscribe();
-        let peers = Peers {
-            streams: service.streams.subscribe(),
-            connections: incoming.subscribe(),
-        };
+        let peers = Peers { streams: service.streams.subscribe(), connections: incoming.subscribe() };
         let stopped = stop.clone().cancelled_owned();
         let server = tokio::spawn(async move {
             // No compression, no keepalive, no age or idle limit: tonic's defaults, and what the kubelet needs.
@@ -72,15 +69,7 @@ impl Incarnation {
                 tracing::error!(%error, "device plugin's server failed");
             }
         });
-        Ok(Self {
-            id: FileId::of(&path),
-            path,
-            stop,
-            cut,
-            server,
-            peers,
-            calls,
-        })
+        Ok(Self { id: FileId::of(&path), path, stop, cut, server, peers, calls })
     }
 
     /// The socket's file name, which is what the kubelet is told.

@@ -94,8 +94,7 @@ impl Listing {
     #[tracing::instrument(name = "device-plugin.list", level = "trace", skip_all)]
     fn publish(&mut self, list: &devgate_core::offer::DeviceList) -> bool {
         let encoded = EncodedList::try_new(list);
-        self.watch
-            .sends(&self.resource, encoded.as_ref().err().map(ToString::to_string));
+        self.watch.sends(&self.resource, encoded.as_ref().err().map(ToString::to_string));
         match encoded {
             Ok(new) => self.out.send_if_modified(|old| {
                 let changed = *old != new;

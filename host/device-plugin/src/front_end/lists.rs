@@ -39,10 +39,7 @@ pub(crate) struct Methods {
 impl Methods {
     pub(crate) fn new(service: Service) -> Self {
         let service = Arc::new(service);
-        Self {
-            others: DevicePluginServer::from_arc(Arc::clone(&service)),
-            service,
-        }
+        Self { others: DevicePluginServer::from_arc(Arc::clone(&service)), service }
     }
 }
 

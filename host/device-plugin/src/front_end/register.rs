@@ -51,10 +51,7 @@ pub(crate) async fn register(
             resource_name: resource.as_str().to_owned(),
             options: Some(options),
         };
-        RegistrationClient::new(channel)
-            .register(request)
-            .await
-            .map_err(|status| classify(&status))
+        RegistrationClient::new(channel).register(request).await.map_err(|status| classify(&status))
     };
     match tokio::time::timeout(timeout, call).await {
         Ok(result) => result.map(drop),
@@ -69,11 +66,7 @@ fn classify(status: &tonic::Status) -> RegisterError {
     let permanent = text.contains("is not supported by kubelet")
         || (text.contains("the ResourceName") && text.ends_with("is invalid"))
         || status.code() == tonic::Code::Unimplemented;
-    if permanent {
-        RegisterError::Permanent(text)
-    } else {
-        RegisterError::Transient(text)
-    }
+    if permanent { RegisterError::Permanent(text) } else { RegisterError::Transient(text) }
 }
 
 /// The innermost cause, which is the only part that says something.
@@ -98,16 +91,10 @@ mod tests {
         let of = |text: &str| classify(&tonic::Status::unknown(text));
         let version = "requested API version \"v9\" is not supported by kubelet. Supported version is [\"v1beta1\"]";
         assert!(matches!(of(version), RegisterError::Permanent(_)));
-        assert!(matches!(
-            of("the ResourceName \"gpu\" is invalid"),
-            RegisterError::Permanent(_)
-        ));
+        assert!(matches!(of("the ResourceName \"gpu\" is invalid"), RegisterError::Permanent(_)));
         let dial = "failed to dial device plugin: context deadline exceeded";
         assert_eq!(of(dial), RegisterError::Transient(dial.to_owned()));
-        assert!(matches!(
-            classify(&tonic::Status::unimplemented("")),
-            RegisterError::Permanent(_)
-        ));
+        assert!(matches!(classify(&tonic::Status::unimplemented("")), RegisterError::Permanent(_)));
     }
 
     #[tokio::test]
@@ -116,11 +103,7 @@ mod tests {
         let socket = dir.path().join("kubelet.sock");
         let resource = ResourceName::try_new("vendor.com/gpu").unwrap();
         let options = api::DevicePluginOptions::default();
-        let call = async || {
-            register(&socket, &resource, "x.sock", options, Duration::from_secs(5))
-                .await
-                .unwrap_err()
-        };
+        let call = async || register(&socket, &resource, "x.sock", options, Duration::from_secs(5)).await.unwrap_err();
         assert_eq!(call().await, RegisterError::Away("no socket".to_owned()));
         drop(transport::bind(&socket).unwrap());
         assert_eq!(call().await, RegisterError::Away("connection refused".to_owned()));

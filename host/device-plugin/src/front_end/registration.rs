@@ -157,13 +157,8 @@ impl Registration {
         };
         let started = Incarnation::start(path, service);
         let failed = |error: &std::io::Error| {
-            self.config
-                .watch
-                .fails(&self.resource, format!("socket not made: {error}"));
-            if let Some(more) = self
-                .failures
-                .line(&error.kind().to_string(), AGAIN, Instant::now().into())
-            {
+            self.config.watch.fails(&self.resource, format!("socket not made: {error}"));
+            if let Some(more) = self.failures.line(&error.kind().to_string(), AGAIN, Instant::now().into()) {
                 tracing::error!(resource = %self.resource, %error, more, "resource {}: socket not made: {error}", self.resource);
             }
         };

@@ -49,9 +49,8 @@ impl Service {
     #[tracing::instrument(name = "device-plugin.allocate", level = "trace", skip_all)]
     async fn allocate_each(&self, request: api::AllocateRequest) -> Result<api::AllocateResponse, Status> {
         let offer = self.offer();
-        let mut response = api::AllocateResponse {
-            container_responses: Vec::with_capacity(request.container_requests.len()),
-        };
+        let mut response =
+            api::AllocateResponse { container_responses: Vec::with_capacity(request.container_requests.len()) };
         let mut given = Vec::new();
         for container in request.container_requests {
             let ids = as_set(container.devices_ids);
@@ -80,18 +79,11 @@ impl Service {
         let (available, must_include) = (request.available_device_i_ds, request.must_include_device_i_ds);
         let size = usize::try_from(request.allocation_size).unwrap_or(0);
         let offer = self.offer();
-        let chosen = tokio::time::timeout(
-            self.config.choose_timeout,
-            offer.choose(&available, &must_include, size),
-        )
-        .await
-        .unwrap_or_default();
+        let chosen = tokio::time::timeout(self.config.choose_timeout, offer.choose(&available, &must_include, size))
+            .await
+            .unwrap_or_default();
         // No opinion is always allowed; a wrong one would be cut and filled at random by the kubelet.
-        let device_i_ds = if answer::is_choice(&chosen, &available, &must_include, size) {
-            chosen
-        } else {
-            Vec::new()
-        };
+        let device_i_ds = if answer::is_choice(&chosen, &available, &must_include, size) { chosen } else { Vec::new() };
         api::ContainerPreferredAllocationResponse { device_i_ds }
     }
 }

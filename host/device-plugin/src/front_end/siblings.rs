@@ -34,15 +34,7 @@ pub(crate) struct Siblings<'a> {
 impl<'a> Siblings<'a> {
     /// The others for `resource`, whose own socket is `own`; looked at every `poll`.
     pub(crate) fn new(dir: &'a Path, resource: &'a ResourceName, own: &'a str, poll: Duration) -> Self {
-        Self {
-            dir,
-            resource,
-            own,
-            poll,
-            newer: None,
-            tried: None,
-            silent: BTreeSet::new(),
-        }
+        Self { dir, resource, own, poll, newer: None, tried: None, silent: BTreeSet::new() }
     }
 
     /// Looks. True if one that was registered after us has left. Removes the sockets that killed ones left behind.

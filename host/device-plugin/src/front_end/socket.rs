@@ -32,15 +32,10 @@ static INCARNATION: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn next_path(dir: &Path, resource: &ResourceName) -> Option<PathBuf> {
     let room = room(dir)?;
     let slug: String = resource.as_str().replace('/', "_");
-    let slug = slug
-        .get(..slug.len().min((room - SHORTEST_NAME).saturating_sub(1)))
-        .unwrap_or_default();
+    let slug = slug.get(..slug.len().min((room - SHORTEST_NAME).saturating_sub(1))).unwrap_or_default();
     let dash = if slug.is_empty() { "" } else { "-" };
     // The time tells apart processes (a container's process id is the same each time), the counter incarnations.
-    let micros = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_micros();
+    let micros = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros();
     let time = micros & 0xffff_ffff_ffff;
     let count = INCARNATION.fetch_add(1, Ordering::Relaxed) & 0xffff;
     Some(dir.join(format!("{PREFIX}{slug}{dash}{time:012x}{count:04x}{SUFFIX}")))
@@ -65,10 +60,7 @@ pub(crate) fn siblings(dir: &Path, resource: &ResourceName, own: &str) -> Vec<Si
     let others = entries.filter_map(|entry| {
         let name = entry.file_name();
         let theirs = incarnation(name.to_str()?.strip_prefix(&prefix)?)?;
-        (theirs != ours).then(|| Sibling {
-            path: entry.path(),
-            newer: theirs > ours,
-        })
+        (theirs != ours).then(|| Sibling { path: entry.path(), newer: theirs > ours })
     });
     others.collect()
 }
@@ -159,8 +151,7 @@ fn incarnation(rest: &str) -> Option<&str> {
 
 /// Whether a file's name is one that this program gives.
 pub(crate) fn is_ours(name: &OsStr) -> bool {
-    name.to_str()
-        .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+    name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
 /// Whether no process listens on a socket.
@@ -183,29 +174,14 @@ mod tests {
         let dir = Path::new("/var/lib/kubelet/device-plugins");
         let long = format!("{}.com/{}", "v".repeat(60), "x".repeat(63));
         for name in ["vendor.com/gpu", long.as_str()] {
-            let (a, b) = (
-                next_path(dir, &resource(name)).unwrap(),
-                next_path(dir, &resource(name)).unwrap(),
-            );
+            let (a, b) = (next_path(dir, &resource(name)).unwrap(), next_path(dir, &resource(name)).unwrap());
             assert_ne!(a, b);
             let file = a.file_name().unwrap().to_str().unwrap();
-            assert!(
-                file.len() <= LONGEST_NAME && a.as_os_str().len() <= LONGEST_SOCKET_PATH,
-                "{file}"
-            );
-            assert!(
-                file.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
-                "{file}"
-            );
+            assert!(file.len() <= LONGEST_NAME && a.as_os_str().len() <= LONGEST_SOCKET_PATH, "{file}");
+            assert!(file.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)), "{file}");
         }
         let file = next_path(dir, &resource("vendor.com/gpu")).unwrap();
-        assert!(
-            file.file_name()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .starts_with("devgate-vendor.com_gpu-")
-        );
+        assert!(file.file_name().unwrap().to_str().unwrap().starts_with("devgate-vendor.com_gpu-"));
     }
 
     #[test]
@@ -213,30 +189,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let gpu = resource("vendor.com/gpu");
         let name = |slug: &str, n: u64| format!("devgate-{slug}-{n:016x}.sock");
-        let (older, own, newer) = (
-            name("vendor.com_gpu", 1),
-            name("vendor.com_gpu", 2),
-            name("vendor.com_gpu", 3),
-        );
-        let others = [
-            name("vendor.com_gpu-x", 4),
-            name("vendor.com_nic", 4),
-            "kubelet.sock".to_owned(),
-        ];
+        let (older, own, newer) = (name("vendor.com_gpu", 1), name("vendor.com_gpu", 2), name("vendor.com_gpu", 3));
+        let others = [name("vendor.com_gpu-x", 4), name("vendor.com_nic", 4), "kubelet.sock".to_owned()];
         for file in [&older, &own, &newer].into_iter().chain(&others) {
             std::fs::write(dir.path().join(file), "").unwrap();
         }
         let mut found = siblings(dir.path(), &gpu, &own);
         found.sort_by_key(|sibling| sibling.newer);
-        let sibling = |file: &str, newer| Sibling {
-            path: dir.path().join(file),
-            newer,
-        };
+        let sibling = |file: &str, newer| Sibling { path: dir.path().join(file), newer };
         assert_eq!(found, [sibling(&older, false), sibling(&newer, true)]);
-        assert_eq!(
-            siblings(dir.path(), &gpu, "devgate-vendor.com_g-0000000000000002.sock"),
-            []
-        );
+        assert_eq!(siblings(dir.path(), &gpu, "devgate-vendor.com_g-0000000000000002.sock"), []);
     }
 
     #[test]
@@ -257,23 +219,12 @@ mod tests {
         drop(bind(&dead).unwrap());
         let _alive = bind(&alive).unwrap();
         std::fs::write(file, "a file").unwrap();
-        for other in [
-            "devgate-a-1.sock",
-            "devgate-x-0123456789abcde.sock",
-            "x.sock",
-            "kubelet.sock",
-        ] {
+        for other in ["devgate-a-1.sock", "devgate-x-0123456789abcde.sock", "x.sock", "kubelet.sock"] {
             drop(bind(&at(other)).unwrap());
         }
         std::os::unix::fs::symlink(at("x.sock"), own("a.com/link")).unwrap();
         let found = left_behind(dir.path()).await.unwrap();
-        assert_eq!(
-            found,
-            LeftBehind {
-                dead: vec![dead],
-                alive: vec![alive]
-            }
-        );
+        assert_eq!(found, LeftBehind { dead: vec![dead], alive: vec![alive] });
         assert_eq!(left_behind(&at("not-there")).await.unwrap(), LeftBehind::default());
         assert!(left_behind(&at("x.sock")).await.is_err());
     }
@@ -289,20 +240,12 @@ mod tests {
         std::fs::write(at("devgate-c-3.sock"), "a file").unwrap();
         std::fs::write(at("kubelet_internal_checkpoint"), "{}").unwrap();
         sweep(dir.path()).await;
-        let mut left: Vec<_> = std::fs::read_dir(dir.path())
-            .unwrap()
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut left: Vec<_> =
+            std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();
         assert_eq!(
             left,
-            [
-                "devgate-b-2.sock",
-                "devgate-c-3.sock",
-                "kubelet.sock",
-                "kubelet_internal_checkpoint",
-                "other.sock"
-            ]
+            ["devgate-b-2.sock", "devgate-c-3.sock", "kubelet.sock", "kubelet_internal_checkpoint", "other.sock"]
         );
     }
 }

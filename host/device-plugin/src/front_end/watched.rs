@@ -212,19 +212,13 @@ mod tests {
         front_end.fails(&name, "kubelet refused: no".into());
         let status = |front_end: &FrontEndWatch| front_end.status().pop().unwrap();
         let now = status(&front_end);
-        assert_eq!(
-            (now.phase, now.error.as_deref()),
-            (Phase::Registering, Some("kubelet refused: no"))
-        );
+        assert_eq!((now.phase, now.error.as_deref()), (Phase::Registering, Some("kubelet refused: no")));
         front_end.phase(&name, Phase::Registered);
         let _stream = gauge.count();
         lists.fetch_add(3, Ordering::Relaxed);
         let now = status(&front_end);
         assert_eq!((now.phase, now.error), (Phase::Registered, None));
-        assert_eq!(
-            (now.registrations, now.incarnations, now.streams, now.lists),
-            (1, 1, 1, 3)
-        );
+        assert_eq!((now.registrations, now.incarnations, now.streams, now.lists), (1, 1, 1, 3));
         front_end.ends(&name);
         assert_eq!(front_end.status(), []);
     }
@@ -233,10 +227,7 @@ mod tests {
     fn what_is_hidden_is_told_for_as_long_as_it_is() {
         let front_end = FrontEndWatch::default();
         let name = ResourceName::try_new("vendor.com/gpu").unwrap();
-        let hidden = [(
-            "gpu-0".to_owned(),
-            tokio::time::Instant::now() + Duration::from_secs(20),
-        )];
+        let hidden = [("gpu-0".to_owned(), tokio::time::Instant::now() + Duration::from_secs(20))];
         front_end.hides(&name, &hidden);
         assert_eq!(front_end.status(), [], "it is not served");
         front_end.phase(&name, Phase::Registering);
@@ -244,20 +235,14 @@ mod tests {
         let now = When::now();
         let told = front_end.status().remove(0).hidden.remove(0);
         let left = now.ago(told.until);
-        assert!(
-            told.id == "gpu-0" && left > Duration::from_secs(10) && left <= Duration::from_secs(21),
-            "{left:?}"
-        );
+        assert!(told.id == "gpu-0" && left > Duration::from_secs(10) && left <= Duration::from_secs(21), "{left:?}");
         front_end.hides(&name, &[]);
         assert_eq!(front_end.status()[0].hidden, []);
     }
 
     #[test]
     fn a_list_that_is_not_sent_is_told_until_one_is() {
-        let (front_end, name) = (
-            FrontEndWatch::default(),
-            ResourceName::try_new("vendor.com/gpu").unwrap(),
-        );
+        let (front_end, name) = (FrontEndWatch::default(), ResourceName::try_new("vendor.com/gpu").unwrap());
         front_end.sends(&name, None);
         assert_eq!(front_end.status(), [], "it is not served");
         front_end.sends(&name, Some("too large".into()));

@@ -49,10 +49,7 @@ mod tests {
     async fn asked(dir: &Path) -> Result<Vec<String>, String> {
         let config = PodResourcesConfig::new(dir.join("pods"), dir.to_owned());
         let seen = in_use(&config).await.map_err(|why| why.to_string())?;
-        Ok(seen
-            .into_keys()
-            .map(|(resource, id)| format!("{resource} {id}"))
-            .collect())
+        Ok(seen.into_keys().map(|(resource, id)| format!("{resource} {id}")).collect())
     }
 
     #[tokio::test]
@@ -75,10 +72,6 @@ mod tests {
         assert!(asked(dir.path()).await.unwrap_err().ends_with("cannot be understood"));
         let entry = r#"{"Data":{"PodDeviceEntries":[{"ResourceName":"a.b/c","DeviceIDs":{"-1":["x"]}}]}}"#;
         std::fs::write(&checkpoint, entry).unwrap();
-        assert_eq!(
-            asked(dir.path()).await,
-            Ok(vec!["a.b/c x".to_owned()]),
-            "by the record alone"
-        );
+        assert_eq!(asked(dir.path()).await, Ok(vec!["a.b/c x".to_owned()]), "by the record alone");
     }
 }

@@ -32,12 +32,7 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(kubelet_dir: &Path) -> Self {
-        Self {
-            path: kubelet_dir.join(CHECKPOINT),
-            of: None,
-            ids: None,
-            said: false,
-        }
+        Self { path: kubelet_dir.join(CHECKPOINT), of: None, ids: None, said: false }
     }
 
     /// What is in it.
@@ -212,11 +207,7 @@ mod tests {
         record.read().await;
         assert_eq!(record.ids(), None, "no file says nothing");
         let socket = dir.path().join("kubelet.sock");
-        assert_eq!(
-            record.first(&socket).await,
-            Some(Records::new()),
-            "but that nothing was given away"
-        );
+        assert_eq!(record.first(&socket).await, Some(Records::new()), "but that nothing was given away");
         std::fs::write(&socket, "").unwrap();
         assert_eq!(record.first(&socket).await, None, "which a kubelet may know better");
         let write = |ids: &str| {
@@ -226,12 +217,7 @@ mod tests {
             std::fs::write(&new, text).unwrap();
             std::fs::rename(new, dir.path().join(CHECKPOINT)).unwrap();
         };
-        for (ids, count) in [
-            ("[]", Some(0)),
-            (r#"["a","b"]"#, Some(2)),
-            ("7", None),
-            (r#"["a"]"#, Some(1)),
-        ] {
+        for (ids, count) in [("[]", Some(0)), (r#"["a","b"]"#, Some(2)), ("7", None), (r#"["a"]"#, Some(1))] {
             write(ids);
             record.read().await;
             assert_eq!(record.ids().map(|ids| ids.len()), count, "{ids}");

@@ -15,11 +15,7 @@ async fn c30_one_response_for_each_request_in_order() {
     let pair = Pair::new(&[&Fake::new(GPU, &["a", "b", "c"])]).await;
     let request = allocate_request(&[&["c"], &["a", "b"], &["b"]]);
     let response = pair.client(GPU).await.allocate(request).await.unwrap().into_inner();
-    let envs: Vec<_> = response
-        .container_responses
-        .iter()
-        .map(|r| r.envs["VENDOR_COM_GPU"].as_str())
-        .collect();
+    let envs: Vec<_> = response.container_responses.iter().map(|r| r.envs["VENDOR_COM_GPU"].as_str()).collect();
     assert_eq!(envs, ["c", "a,b", "b"]);
 }
 
@@ -30,24 +26,13 @@ async fn c31_the_same_set_gives_the_same_bytes_in_any_order() {
     let mut client = pair.client(GPU).await;
     let mut replies = Vec::new();
     for ids in [["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]] {
-        replies.push(
-            client
-                .allocate(allocate_request(&[&ids]))
-                .await
-                .unwrap()
-                .into_inner()
-                .encode_to_vec(),
-        );
+        replies.push(client.allocate(allocate_request(&[&ids])).await.unwrap().into_inner().encode_to_vec());
     }
     let twice = allocate_request(&[&["c", "a", "c", "b", "a"]]);
     replies.push(client.allocate(twice).await.unwrap().into_inner().encode_to_vec());
     replies.dedup();
     assert_eq!(replies.len(), 1);
-    assert!(
-        fake.calls().iter().all(|ids| ids == &["a", "b", "c"]),
-        "{:?}",
-        fake.calls()
-    );
+    assert!(fake.calls().iter().all(|ids| ids == &["a", "b", "c"]), "{:?}", fake.calls());
 }
 
 #[tokio::test]
@@ -123,11 +108,7 @@ async fn c33_every_kind_of_failure_has_its_code_and_reaches_the_pod() {
     ];
     for (n, (failure, text)) in cases.into_iter().enumerate() {
         fake.fail(Some(failure));
-        let rejection = pair
-            .kubelet
-            .admit(&Pod::new(&format!("pod-{n}"), &[(GPU, 1)]))
-            .await
-            .unwrap_err();
+        let rejection = pair.kubelet.admit(&Pod::new(&format!("pod-{n}"), &[(GPU, 1)])).await.unwrap_err();
         let message = format!("Pod was rejected: Allocate failed due to rpc error: code = {text}, which is unexpected");
         assert_eq!(rejection, Rejection { message });
     }
@@ -146,10 +127,7 @@ async fn c34_what_a_call_gave_before_it_failed_is_taken_back() {
     assert!(status.message().contains("gpu-9"), "{status}");
     let ids = ["gpu-0", "gpu-1", "gpu-2"].map(str::to_owned).to_vec();
     assert_eq!(gpu.told(), [("taken back", ids)]);
-    client
-        .allocate(allocate_request(&[&["gpu-0"], &["gpu-1"]]))
-        .await
-        .unwrap();
+    client.allocate(allocate_request(&[&["gpu-0"], &["gpu-1"]])).await.unwrap();
     assert_eq!(gpu.told().len(), 1);
     pair.host.stop().await.unwrap();
 }
@@ -162,10 +140,7 @@ async fn c34_a_failed_preparation_fails_the_call_and_leaves_only_the_new_list() 
     let before = lists(&pair);
     fake.fail(Some(AllocateError::Refused("b does not come up".to_owned())));
     assert!(pair.kubelet.admit(&Pod::new("pod", &[(GPU, 2)])).await.is_err());
-    assert_eq!(
-        pair.kubelet.start_container("pod", "main").await.unwrap(),
-        Default::default()
-    );
+    assert_eq!(pair.kubelet.start_container("pod", "main").await.unwrap(), Default::default());
     assert_eq!(lists(&pair), before, "a failure alone pushes nothing");
     fake.set(vec![device("a"), unhealthy("b")]);
     pair.until(|kubelet| kubelet.allocatable(GPU) == Some(1)).await;
@@ -177,19 +152,12 @@ async fn c34_a_failed_preparation_fails_the_call_and_leaves_only_the_new_list() 
 #[tokio::test]
 async fn c35_a_call_that_hangs_below_ends_within_the_bound() {
     let fake = Fake::new(GPU, &["a"]);
-    let pair = Pair::with(
-        &[&fake],
-        |config| config.allocate_timeout = Duration::from_millis(200),
-        |_| {},
-    )
-    .await;
+    let pair = Pair::with(&[&fake], |config| config.allocate_timeout = Duration::from_millis(200), |_| {}).await;
     fake.close_gate();
     let admitted = tokio::time::timeout(LONG, pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)]))).await;
     let rejection = admitted.expect("no end").unwrap_err();
     assert!(
-        rejection
-            .message
-            .contains("DeadlineExceeded desc = vendor.com/gpu: no answer within 200ms"),
+        rejection.message.contains("DeadlineExceeded desc = vendor.com/gpu: no answer within 200ms"),
         "{rejection}"
     );
     fake.open_gate();
@@ -223,11 +191,7 @@ async fn c37_empty_requests_are_answered_in_kind() {
     let mut client = pair.client(GPU).await;
     let none = client.allocate(allocate_request(&[])).await.unwrap().into_inner();
     assert_eq!(none.container_responses, []);
-    let empty = client
-        .allocate(allocate_request(&[&[], &["a"], &[]]))
-        .await
-        .unwrap()
-        .into_inner();
+    let empty = client.allocate(allocate_request(&[&[], &["a"], &[]])).await.unwrap().into_inner();
     assert_eq!(empty.container_responses.len(), 3);
     assert_eq!(empty.container_responses[0], api::ContainerAllocateResponse::default());
     assert_eq!(fake.calls(), [["a"]]);
@@ -240,10 +204,7 @@ async fn c38_paths_are_absolute_and_permissions_say_something() {
     let options = pair.kubelet.start_container("pod", "main").await.unwrap();
     assert_eq!(options.devices.len(), 2);
     for device in options.devices.values() {
-        assert!(
-            device.host_path.starts_with('/') && device.container_path.starts_with('/'),
-            "{device:?}"
-        );
+        assert!(device.host_path.starts_with('/') && device.container_path.starts_with('/'), "{device:?}");
         assert_eq!(device.permissions, "rw");
     }
     let mount = &options.mounts["/opt/vendor.com/gpu"];
@@ -254,10 +215,7 @@ async fn c38_paths_are_absolute_and_permissions_say_something() {
 async fn c39_two_resources_in_one_container_are_merged_the_same_way_each_time() {
     let (gpu, nic) = (Fake::new(GPU, &["a"]), Fake::new(NIC, &["b"]));
     let pair = Pair::new(&[&gpu, &nic]).await;
-    pair.kubelet
-        .admit(&Pod::new("pod", &[(GPU, 1), (NIC, 1)]))
-        .await
-        .unwrap();
+    pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1), (NIC, 1)])).await.unwrap();
     let options = pair.kubelet.start_container("pod", "main").await.unwrap();
     assert_eq!(options.conflicts, Vec::<String>::new());
     assert_eq!(options.envs["VENDOR_COM_GPU"], "a");
@@ -272,10 +230,7 @@ async fn c39_two_resources_in_one_container_are_merged_the_same_way_each_time() 
 async fn c42_cdi_names_go_by_field_which_a_kubelet_before_1_29_does_not_pass_on() {
     for (minor, arrives) in [(28, false), (29, true)] {
         let fake = Fake::new(GPU, &["a"]);
-        fake.add(Reply {
-            cdi: ["vendor.com/gpu=a".to_owned()].into(),
-            ..Reply::default()
-        });
+        fake.add(Reply { cdi: ["vendor.com/gpu=a".to_owned()].into(), ..Reply::default() });
         let version = KubeletVersion::minor(minor);
         let pair = Pair::with(&[&fake], |_| {}, |config| config.version = version).await;
         pair.kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
@@ -283,9 +238,6 @@ async fn c42_cdi_names_go_by_field_which_a_kubelet_before_1_29_does_not_pass_on(
         assert_eq!(options.cdi_devices.contains("vendor.com/gpu=a"), arrives, "1.{minor}");
         assert!(options.annotations.is_empty(), "{:?}", options.annotations);
         // What any kubelet knows is there in both cases.
-        assert_eq!(
-            (options.devices.len(), options.mounts.len(), options.envs.len()),
-            (1, 1, 1)
-        );
+        assert_eq!((options.devices.len(), options.mounts.len(), options.envs.len()), (1, 1, 1));
     }
 }

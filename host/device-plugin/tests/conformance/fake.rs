@@ -109,10 +109,7 @@ impl Fake {
             let device = list.devices.iter().find(|device| device.id == *id);
             let device = device.ok_or_else(|| AllocateError::Unknown(format!("{}: no device {id}", self.resource)))?;
             if let Some(reason) = &device.unhealthy {
-                return Err(AllocateError::Refused(format!(
-                    "{}: {id} is unhealthy: {reason}",
-                    self.resource
-                )));
+                return Err(AllocateError::Refused(format!("{}: {id} is unhealthy: {reason}", self.resource)));
             }
             reply.nodes.push(NodeEdit {
                 container_path: format!("/dev/{id}"),
@@ -193,23 +190,13 @@ impl Offer for Fake {
 }
 
 pub(crate) fn device(id: &str) -> Device {
-    Device {
-        id: id.to_owned(),
-        unhealthy: None,
-        numa_nodes: BTreeSet::new(),
-    }
+    Device { id: id.to_owned(), unhealthy: None, numa_nodes: BTreeSet::new() }
 }
 
 pub(crate) fn unhealthy(id: &str) -> Device {
-    Device {
-        unhealthy: Some("too hot".into()),
-        ..device(id)
-    }
+    Device { unhealthy: Some("too hot".into()), ..device(id) }
 }
 
 pub(crate) fn on_nodes(id: &str, nodes: &[u32]) -> Device {
-    Device {
-        numa_nodes: nodes.iter().copied().collect(),
-        ..device(id)
-    }
+    Device { numa_nodes: nodes.iter().copied().collect(), ..device(id) }
 }

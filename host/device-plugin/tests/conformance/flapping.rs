@@ -89,9 +89,7 @@ async fn c49_a_kubelet_that_comes_while_a_lost_socket_waits_is_not_kept_waiting(
 #[tokio::test]
 async fn c55_a_registration_whose_connection_ends_before_its_stream_is_made_again() {
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     kubelet.answer(Answer::HangUp);
     let mut config = quick(temp.path());
     config.stream_wait = LONG * 100;

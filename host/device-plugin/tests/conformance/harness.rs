@@ -80,12 +80,7 @@ impl Pair {
         let mut config = quick(&dir);
         front_end(&mut config);
         let host = Host::start(config, fakes);
-        let pair = Self {
-            temp,
-            kubelet,
-            host,
-            dir,
-        };
+        let pair = Self { temp, kubelet, host, dir };
         for fake in fakes {
             let name = fake.resource().to_string();
             pair.until(|kubelet| kubelet.capacity(&name).is_some()).await;
@@ -101,8 +96,7 @@ impl Pair {
     }
 
     pub(crate) async fn until_registered(&self, resource: &str, times: usize) {
-        self.until(|kubelet| registrations(kubelet, resource) >= times && kubelet.streams(resource).len() == 1)
-            .await;
+        self.until(|kubelet| registrations(kubelet, resource) >= times && kubelet.streams(resource).len() == 1).await;
     }
 
     pub(crate) async fn until_registered_at_least(&self, resource: &str, times: usize) {
@@ -141,10 +135,7 @@ pub(crate) async fn channel(socket: &Path) -> Channel {
         let socket = socket.clone();
         async move { UnixStream::connect(socket).await.map(TokioIo::new) }
     });
-    Endpoint::from_static("http://localhost")
-        .connect_with_connector(connector)
-        .await
-        .unwrap()
+    Endpoint::from_static("http://localhost").connect_with_connector(connector).await.unwrap()
 }
 
 /// A list from a stream, which must come.
@@ -158,12 +149,9 @@ pub(crate) fn ids(devices: &[api::Device]) -> Vec<&str> {
 }
 
 pub(crate) fn allocate_request(containers: &[&[&str]]) -> api::AllocateRequest {
-    let container = |ids: &&[&str]| api::ContainerAllocateRequest {
-        devices_ids: ids.iter().map(|id| (*id).to_owned()).collect(),
-    };
-    api::AllocateRequest {
-        container_requests: containers.iter().map(container).collect(),
-    }
+    let container =
+        |ids: &&[&str]| api::ContainerAllocateRequest { devices_ids: ids.iter().map(|id| (*id).to_owned()).collect() };
+    api::AllocateRequest { container_requests: containers.iter().map(container).collect() }
 }
 
 /// The sockets under which a resource was registered, in order.
@@ -172,10 +160,7 @@ pub(crate) fn endpoints(kubelet: &StandIn, resource: &str) -> Vec<String> {
         Event::Registered { resource, endpoint } => Some((resource, endpoint)),
         _ => None,
     });
-    registered
-        .filter(|(name, _)| name == resource)
-        .map(|(_, endpoint)| endpoint)
-        .collect()
+    registered.filter(|(name, _)| name == resource).map(|(_, endpoint)| endpoint).collect()
 }
 
 pub(crate) fn registrations(kubelet: &StandIn, resource: &str) -> usize {
@@ -215,17 +200,11 @@ impl Logged {
             .with_ansi(false)
             .with_writer(Writer(Arc::clone(&text)))
             .finish();
-        Self {
-            text,
-            _guard: tracing::subscriber::set_default(subscriber),
-        }
+        Self { text, _guard: tracing::subscriber::set_default(subscriber) }
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
-        String::from_utf8_lossy(&self.text.lock().unwrap())
-            .lines()
-            .map(str::to_owned)
-            .collect()
+        String::from_utf8_lossy(&self.text.lock().unwrap()).lines().map(str::to_owned).collect()
     }
 
     pub(crate) fn has(&self, text: &str) -> bool {

@@ -108,19 +108,10 @@ async fn c53_a_kubelet_that_stays_away_is_neither_stormed_nor_mourned() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let most = 2 * (15 + begun.elapsed().as_millis() / 100);
-    assert!(
-        phases.len() as u128 <= most,
-        "{} in {:?}",
-        phases.len(),
-        begun.elapsed()
-    );
+    assert!(phases.len() as u128 <= most, "{} in {:?}", phases.len(), begun.elapsed());
     let lines = logged.lines().split_off(before);
     assert!(lines.len() <= 4, "{lines:#?}");
-    assert!(
-        logged.has("kubelet does not answer: connection refused"),
-        "{:#?}",
-        logged.lines()
-    );
+    assert!(logged.has("kubelet does not answer: connection refused"), "{:#?}", logged.lines());
     pair.kubelet.start().await.unwrap();
     pair.until(advertised).await;
 }
@@ -160,27 +151,15 @@ async fn c54_a_flapping_kubelet_ends_with_one_registration_for_each_resource() {
     let settled = (registrations(&pair.kubelet, GPU), registrations(&pair.kubelet, NIC));
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(one_each(&pair.kubelet));
-    assert_eq!(
-        (registrations(&pair.kubelet, GPU), registrations(&pair.kubelet, NIC)),
-        settled
-    );
-    let sockets = pair
-        .kubelet
-        .files()
-        .into_iter()
-        .filter(|name| name.starts_with("devgate-"));
+    assert_eq!((registrations(&pair.kubelet, GPU), registrations(&pair.kubelet, NIC)), settled);
+    let sockets = pair.kubelet.files().into_iter().filter(|name| name.starts_with("devgate-"));
     assert_eq!(sockets.count(), 2);
 }
 
 #[tokio::test]
 async fn c55_a_registration_that_the_kubelet_drops_by_mistake_is_made_again_and_stays() {
     // An older plugin of the same resource: when its stream ends, this kubelet ends the newer one's.
-    let Pair {
-        kubelet,
-        host: old,
-        dir,
-        temp: _temp,
-    } = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
+    let Pair { kubelet, host: old, dir, temp: _temp } = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
     let _new = Host::start(quick(&dir), &[&Fake::new(GPU, &["a"])]);
     let registered = |times| move |kubelet: &StandIn| registrations(kubelet, GPU) >= times;
     kubelet.wait_for(LONG, registered(2)).await.unwrap();
@@ -205,10 +184,7 @@ async fn c56_a_call_in_flight_finishes_at_shutdown_and_everything_is_cleaned_up(
     eventually("call in flight", || fake.inside() == 1).await;
     let socket = pair.socket(GPU);
     pair.host.terminate();
-    eventually("no new connections", || {
-        std::os::unix::net::UnixStream::connect(&socket).is_err()
-    })
-    .await;
+    eventually("no new connections", || std::os::unix::net::UnixStream::connect(&socket).is_err()).await;
     fake.open_gate();
     admitted.await.unwrap().unwrap();
     assert_eq!(pair.host.stop().await, Ok(()));
@@ -234,9 +210,7 @@ async fn c56_a_call_that_does_not_end_holds_shutdown_up_only_so_long() {
 #[tokio::test]
 async fn c57_a_socket_left_by_a_crash_is_no_obstacle() {
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     let left = "devgate-vendor.com_gpu-0123456789abcdef.sock";
     drop(UnixListener::bind(temp.path().join(left)).unwrap());
     let _host = Host::start(quick(temp.path()), &[&Fake::new(GPU, &["a"])]);
@@ -251,12 +225,7 @@ async fn c58_in_a_rolling_update_the_new_instance_ends_up_serving() {
         let fake = Fake::new(GPU, &["a"]);
         let new = Host::start(quick(&pair.dir), &[&fake]);
         pair.until_registered_at_least(GPU, 2).await;
-        let Pair {
-            kubelet,
-            host,
-            dir: _dir,
-            temp: _temp,
-        } = pair;
+        let Pair { kubelet, host, dir: _dir, temp: _temp } = pair;
         host.stop().await.unwrap();
         kubelet.wait_for(LONG, advertised).await.unwrap();
         kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();

@@ -36,13 +36,7 @@ async fn c16_first_message_comes_at_once_even_when_empty() {
 async fn c17_every_message_is_the_complete_list() {
     let fake = Fake::new(GPU, &["a", "b"]);
     let pair = Pair::new(&[&fake]).await;
-    let mut stream = pair
-        .client(GPU)
-        .await
-        .list_and_watch(api::Empty {})
-        .await
-        .unwrap()
-        .into_inner();
+    let mut stream = pair.client(GPU).await.list_and_watch(api::Empty {}).await.unwrap().into_inner();
     assert_eq!(ids(&next(&mut stream).await), ["a", "b"]);
     fake.set(vec![device("a"), device("b"), device("c")]);
     assert_eq!(ids(&next(&mut stream).await), ["a", "b", "c"]);
@@ -59,10 +53,7 @@ async fn c18_no_devices_are_an_empty_list_and_not_the_end() {
     fake.set(vec![device("a")]);
     pair.until(|kubelet| kubelet.capacity(GPU) == Some(1)).await;
     assert_eq!(registrations(&pair.kubelet, GPU), 1);
-    assert_eq!(
-        count(&pair.kubelet, |event| matches!(event, Event::StreamEnded { .. })),
-        0
-    );
+    assert_eq!(count(&pair.kubelet, |event| matches!(event, Event::StreamEnded { .. })), 0);
 }
 
 #[tokio::test]
@@ -70,20 +61,10 @@ async fn c19_health_is_one_of_the_two_words() {
     let fake = Fake::new(GPU, &[]);
     fake.set(vec![device("a"), unhealthy("b")]);
     let pair = Pair::new(&[&fake]).await;
-    let mut stream = pair
-        .client(GPU)
-        .await
-        .list_and_watch(api::Empty {})
-        .await
-        .unwrap()
-        .into_inner();
+    let mut stream = pair.client(GPU).await.list_and_watch(api::Empty {}).await.unwrap().into_inner();
     let devices = next(&mut stream).await;
-    assert_eq!(
-        devices.iter().map(|d| d.health.as_str()).collect::<Vec<_>>(),
-        ["Healthy", "Unhealthy"]
-    );
-    pair.until(|kubelet| (kubelet.capacity(GPU), kubelet.allocatable(GPU)) == (Some(2), Some(1)))
-        .await;
+    assert_eq!(devices.iter().map(|d| d.health.as_str()).collect::<Vec<_>>(), ["Healthy", "Unhealthy"]);
+    pair.until(|kubelet| (kubelet.capacity(GPU), kubelet.allocatable(GPU)) == (Some(2), Some(1))).await;
 }
 
 #[tokio::test]
@@ -92,16 +73,9 @@ async fn c20_an_id_is_listed_once() {
     // What the plugin layer promises not to do.
     fake.set(vec![device("a"), unhealthy("a"), device("b")]);
     let pair = Pair::new(&[&fake]).await;
-    let mut stream = pair
-        .client(GPU)
-        .await
-        .list_and_watch(api::Empty {})
-        .await
-        .unwrap()
-        .into_inner();
+    let mut stream = pair.client(GPU).await.list_and_watch(api::Empty {}).await.unwrap().into_inner();
     assert_eq!(ids(&next(&mut stream).await), ["a", "b"]);
-    pair.until(|kubelet| (kubelet.capacity(GPU), kubelet.allocatable(GPU)) == (Some(2), Some(1)))
-        .await;
+    pair.until(|kubelet| (kubelet.capacity(GPU), kubelet.allocatable(GPU)) == (Some(2), Some(1))).await;
 }
 
 #[tokio::test]
@@ -117,10 +91,7 @@ async fn c21_ids_are_passed_on_as_they_are_across_restarts() {
     pair.until(|kubelet| listed(kubelet) == sorted).await;
     pair.host.stop().await.unwrap();
     let _again = Host::start(quick(&pair.dir), &[&fake]);
-    pair.kubelet
-        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(3))
-        .await
-        .unwrap();
+    pair.kubelet.wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(3)).await.unwrap();
     assert_eq!(listed(&pair.kubelet), sorted);
 }
 
@@ -135,13 +106,7 @@ async fn c22_a_change_goes_out_at_once_and_a_burst_as_one() {
     let fake = Fake::new(GPU, &["a"]);
     let coalesce = Duration::from_millis(400);
     let pair = Pair::with(&[&fake], |config| config.coalesce = coalesce, |_| {}).await;
-    let mut stream = pair
-        .client(GPU)
-        .await
-        .list_and_watch(api::Empty {})
-        .await
-        .unwrap()
-        .into_inner();
+    let mut stream = pair.client(GPU).await.list_and_watch(api::Empty {}).await.unwrap().into_inner();
     assert_eq!(next(&mut stream).await.len(), 1);
     // Nothing was sent for a while: a change does not wait.
     tokio::time::sleep(coalesce).await;
@@ -178,8 +143,7 @@ async fn c23_a_device_recovers_on_the_same_stream() {
     let pair = Pair::new(&[&fake]).await;
     for _ in 0..3 {
         fake.set(vec![unhealthy("a")]);
-        pair.until(|kubelet| (kubelet.capacity(GPU), kubelet.allocatable(GPU)) == (Some(1), Some(0)))
-            .await;
+        pair.until(|kubelet| (kubelet.capacity(GPU), kubelet.allocatable(GPU)) == (Some(1), Some(0))).await;
         fake.set(vec![device("a")]);
         pair.until(|kubelet| kubelet.allocatable(GPU) == Some(1)).await;
     }
@@ -209,17 +173,8 @@ async fn c25_numa_nodes_are_listed_as_they_are() {
     pair.until(|kubelet| kubelet.capacity(GPU) == Some(3)).await;
     let devices = pair.kubelet.devices(GPU);
     let nodes = |id: &str| devices[id].1.iter().copied().collect::<Vec<_>>();
-    assert_eq!(
-        (nodes("none"), nodes("one"), nodes("two")),
-        (vec![], vec![0], vec![0, 1])
-    );
-    let mut stream = pair
-        .client(GPU)
-        .await
-        .list_and_watch(api::Empty {})
-        .await
-        .unwrap()
-        .into_inner();
+    assert_eq!((nodes("none"), nodes("one"), nodes("two")), (vec![], vec![0], vec![0, 1]));
+    let mut stream = pair.client(GPU).await.list_and_watch(api::Empty {}).await.unwrap().into_inner();
     let listed = next(&mut stream).await;
     assert_eq!(listed[0].topology, None);
 }
@@ -256,15 +211,8 @@ async fn c29_shutdown_ends_the_stream_and_removes_the_socket() {
     pair.until(|kubelet| kubelet.allocatable(GPU) == Some(1)).await;
     let socket = pair.socket(GPU);
     pair.host.stop().await.unwrap();
-    pair.kubelet
-        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(0))
-        .await
-        .unwrap();
-    assert_eq!(
-        pair.kubelet.capacity(GPU),
-        Some(1),
-        "devices are unhealthy, not gone, during the grace period"
-    );
+    pair.kubelet.wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(0)).await.unwrap();
+    assert_eq!(pair.kubelet.capacity(GPU), Some(1), "devices are unhealthy, not gone, during the grace period");
     assert!(!socket.exists());
     let ended = pair.kubelet.events().into_iter().find_map(|moment| match moment.event {
         Event::StreamEnded { error, .. } => Some(error),
@@ -276,15 +224,7 @@ async fn c29_shutdown_ends_the_stream_and_removes_the_socket() {
 #[tokio::test]
 async fn c29_after_the_grace_period_the_capacity_is_zero() {
     let grace = Duration::from_millis(300);
-    let pair = Pair::with(
-        &[&Fake::new(GPU, &["a"])],
-        |_: &mut FrontEndConfig| {},
-        |config| config.grace = grace,
-    )
-    .await;
+    let pair = Pair::with(&[&Fake::new(GPU, &["a"])], |_: &mut FrontEndConfig| {}, |config| config.grace = grace).await;
     pair.host.stop().await.unwrap();
-    pair.kubelet
-        .wait_for(LONG, |kubelet| kubelet.capacity(GPU) == Some(0))
-        .await
-        .unwrap();
+    pair.kubelet.wait_for(LONG, |kubelet| kubelet.capacity(GPU) == Some(0)).await.unwrap();
 }

@@ -60,10 +60,7 @@ impl Watch {
 /// `resource id: namespace/pod/container …`, one line each.
 fn show(holders: &Holders) -> String {
     let line = |((resource, id), holders): (&devgate_core::Offered, &Vec<devgate_core::Holder>)| {
-        let who: Vec<_> = holders
-            .iter()
-            .map(|h| format!("{}/{}/{}", h.namespace, h.pod, h.container))
-            .collect();
+        let who: Vec<_> = holders.iter().map(|h| format!("{}/{}/{}", h.namespace, h.pod, h.container)).collect();
         format!("{resource} {id}: {}", who.join(" "))
     };
     holders.seen.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -93,10 +90,7 @@ async fn c61_who_has_a_device_is_seen_once_for_each_id_and_across_restarts() {
     let pair = pair(&[&gpu, &nic], 33).await;
     let watch = Watch::new(quick(pair.temp.path()));
     assert_eq!(show(&*watch.until(|_| true).await), "");
-    pair.kubelet
-        .admit(&Pod::new("train", &[(GPU, 1), (NIC, 1)]))
-        .await
-        .unwrap();
+    pair.kubelet.admit(&Pod::new("train", &[(GPU, 1), (NIC, 1)])).await.unwrap();
     let seen = watch.until(|holders| holders.seen.len() == 2).await;
     insta::assert_snapshot!(show(&seen), @r"
     vendor.com/gpu gpu-0: default/train/main
@@ -110,9 +104,7 @@ async fn c61_who_has_a_device_is_seen_once_for_each_id_and_across_restarts() {
     pair.kubelet.end("train");
     watch.until(|holders| holders.seen.is_empty()).await;
     pair.kubelet.remove("train");
-    watch
-        .until(|holders| holders.poll > again.poll + 3 && holders.seen.is_empty())
-        .await;
+    watch.until(|holders| holders.poll > again.poll + 3 && holders.seen.is_empty()).await;
     pair.host.stop().await.unwrap();
 }
 
@@ -124,15 +116,10 @@ async fn c61_what_the_list_leaves_out_is_in_the_kubelets_own_record() {
     let watch = Watch::new(quick(pair.temp.path()));
     let pod = Pod {
         name: "convert".to_owned(),
-        containers: vec![
-            Container::init("fetch", &[(GPU, 2)]),
-            Container::new("main", &[(GPU, 1)]),
-        ],
+        containers: vec![Container::init("fetch", &[(GPU, 2)]), Container::new("main", &[(GPU, 1)])],
     };
     pair.kubelet.admit(&pod).await.unwrap();
-    let seen = watch
-        .until(|holders| holders.seen.len() == 1 && recorded(holders).len() == 2)
-        .await;
+    let seen = watch.until(|holders| holders.seen.len() == 1 && recorded(holders).len() == 2).await;
     assert!(show(&seen).ends_with(": default/convert/main"), "{}", show(&seen));
     pair.kubelet.answer_pods(PodsAnswer::Unsynced);
     let unsynced = watch.until(|holders| holders.seen.is_empty()).await;
@@ -173,15 +160,9 @@ async fn c61_a_kubelet_in_trouble_is_asked_less_and_tells_nothing_new() {
     assert!(pair.kubelet.pods_asked() - asked < 100);
     pair.kubelet.stop().await;
     assert_eq!(watch.feed.look(Duration::from_millis(300)).await, None);
-    assert_eq!(
-        watch.feed.newest().unwrap().seen,
-        seen.seen,
-        "a kubelet that is away frees nothing"
-    );
+    assert_eq!(watch.feed.newest().unwrap().seen, seen.seen, "a kubelet that is away frees nothing");
     pair.kubelet.start().await.unwrap();
-    watch
-        .until(|holders| holders.process > seen.process && holders.seen.len() == 1)
-        .await;
+    watch.until(|holders| holders.process > seen.process && holders.seen.len() == 1).await;
     pair.host.stop().await.unwrap();
 }
 
@@ -271,20 +252,13 @@ fn serve_large(socket: PathBuf, devices: usize) {
     let listener = tokio::net::UnixListener::bind(&socket).unwrap();
     let incoming = tokio_stream::wrappers::UnixListenerStream::new(listener);
     let service = PodResourcesListerServer::new(Large(answer)).max_encoding_message_size(usize::MAX);
-    tokio::spawn(
-        tonic::transport::Server::builder()
-            .add_service(service)
-            .serve_with_incoming(incoming),
-    );
+    tokio::spawn(tonic::transport::Server::builder().add_service(service).serve_with_incoming(incoming));
 }
 
 #[tokio::test]
 async fn c61_an_answer_of_many_mebibytes_is_read_and_each_id_is_in_it_once() {
     let dir = tempfile::tempdir().unwrap();
-    let config = PodResourcesConfig {
-        patience: LONG,
-        ..quick(dir.path())
-    };
+    let config = PodResourcesConfig { patience: LONG, ..quick(dir.path()) };
     // 4 entries of 50,000 ids of 65 bytes: 13 MB.
     serve_large(dir.path().join("pod-resources").join(SOCKET), 50_000);
     let watch = Watch::new(config);

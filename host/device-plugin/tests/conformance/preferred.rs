@@ -34,19 +34,12 @@ async fn c45_with_options_off_both_calls_still_answer() {
     let fake = Fake::new(GPU, &["a", "b"]);
     let pair = Pair::with(&[&fake], |config| config.preferred_allocation = false, |_| {}).await;
     let mut client = pair.client(GPU).await;
-    let options = client
-        .get_device_plugin_options(api::Empty {})
-        .await
-        .unwrap()
-        .into_inner();
+    let options = client.get_device_plugin_options(api::Empty {}).await.unwrap().into_inner();
     assert_eq!(options, api::DevicePluginOptions::default());
     assert_eq!(preferred(&pair, request(&["a", "b"], &[], 1)).await, ["b"]);
     let ids = vec!["a".to_owned(), "unknown".to_owned()];
     for devices_ids in [ids, Vec::new()] {
-        client
-            .pre_start_container(api::PreStartContainerRequest { devices_ids })
-            .await
-            .unwrap();
+        client.pre_start_container(api::PreStartContainerRequest { devices_ids }).await.unwrap();
     }
     let empty = api::PreferredAllocationRequest::default();
     let answer = client.get_preferred_allocation(empty).await.unwrap().into_inner();
@@ -71,10 +64,7 @@ async fn c46_a_preference_is_possible_and_complete_or_none() {
     assert!(preferred(&pair, request(&["a", "a"], &[], 2)).await.is_empty());
     for wrong in [&["z", "a"][..], &["a", "a"], &["a"], &["a", "b", "c"], &["b", "c"]] {
         fake.choose_as(Choice::These(wrong.iter().map(|id| (*id).to_owned()).collect()));
-        assert!(
-            preferred(&pair, request(&["a", "b", "c"], &["a"], 2)).await.is_empty(),
-            "{wrong:?}"
-        );
+        assert!(preferred(&pair, request(&["a", "b", "c"], &["a"], 2)).await.is_empty(), "{wrong:?}");
     }
 }
 
@@ -93,12 +83,7 @@ async fn c46_the_kubelet_takes_what_is_preferred_where_it_asks() {
 #[tokio::test]
 async fn c47_a_choice_that_takes_too_long_is_no_opinion() {
     let fake = Fake::new(GPU, &["a", "b"]);
-    let pair = Pair::with(
-        &[&fake],
-        |config| config.choose_timeout = Duration::from_millis(50),
-        |_| {},
-    )
-    .await;
+    let pair = Pair::with(&[&fake], |config| config.choose_timeout = Duration::from_millis(50), |_| {}).await;
     fake.choose_as(Choice::Hang);
     assert!(preferred(&pair, request(&["a", "b"], &[], 1)).await.is_empty());
     assert!(fake.calls().is_empty(), "and has no effects");
@@ -107,12 +92,7 @@ async fn c47_a_choice_that_takes_too_long_is_no_opinion() {
 #[tokio::test]
 async fn c47_a_pod_that_needs_a_choice_gets_its_devices_although_none_is_made() {
     let fake = Fake::new(GPU, &["a", "b"]);
-    let pair = Pair::with(
-        &[&fake],
-        |config| config.choose_timeout = Duration::from_millis(50),
-        |_| {},
-    )
-    .await;
+    let pair = Pair::with(&[&fake], |config| config.choose_timeout = Duration::from_millis(50), |_| {}).await;
     fake.choose_as(Choice::Hang);
     let pod = Pod::new("pod", &[(GPU, 1)]);
     let admitted = tokio::time::timeout(LONG, pair.kubelet.admit(&pod)).await;

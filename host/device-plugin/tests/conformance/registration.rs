@@ -29,10 +29,7 @@ async fn c01_each_incarnation_has_a_new_safe_socket_name() {
     let mut names = endpoints(&pair.kubelet, GPU);
     for name in &names {
         assert!(name.len() <= 75, "{name}");
-        assert!(
-            name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
-            "{name}"
-        );
+        assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)), "{name}");
     }
     names.sort();
     names.dedup();
@@ -43,26 +40,16 @@ async fn c01_each_incarnation_has_a_new_safe_socket_name() {
 #[tokio::test]
 async fn c02_only_its_own_stale_sockets_are_removed() {
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     for name in ["devgate-vendor.com_gpu-0123456789abcdef.sock", "acme-gpu.sock"] {
         leave_dead_socket(temp.path(), name);
     }
     let _other_instance = UnixListener::bind(temp.path().join("devgate-live-0123456789abcdef.sock")).unwrap();
     std::fs::write(temp.path().join(CHECKPOINT), "kept").unwrap();
     let host = Host::start(quick(temp.path()), &[]);
-    eventually("stale socket removed", || {
-        !kubelet.files().iter().any(|name| name.contains("vendor.com_gpu"))
-    })
-    .await;
+    eventually("stale socket removed", || !kubelet.files().iter().any(|name| name.contains("vendor.com_gpu"))).await;
     host.stop().await.unwrap();
-    let left = [
-        "acme-gpu.sock",
-        "devgate-live-0123456789abcdef.sock",
-        "kubelet.sock",
-        CHECKPOINT,
-    ];
+    let left = ["acme-gpu.sock", "devgate-live-0123456789abcdef.sock", "kubelet.sock", CHECKPOINT];
     assert_eq!(kubelet.files(), left);
 }
 
@@ -89,11 +76,7 @@ impl Recorder {
     /// Serves on a socket in `dir`.
     fn serve(dir: &std::path::Path, looks: bool, listener: tokio::net::UnixListener) -> (Seen, JoinHandle<()>) {
         let seen = Seen::default();
-        let recorder = Self {
-            dir: dir.to_path_buf(),
-            looks,
-            seen: Arc::clone(&seen),
-        };
+        let recorder = Self { dir: dir.to_path_buf(), looks, seen: Arc::clone(&seen) };
         let server = tonic::transport::Server::builder().serve_with_incoming(
             api::registration_server::RegistrationServer::new(recorder),
             UnixListenerStream::new(listener),
@@ -146,15 +129,10 @@ async fn c04_the_server_answers_before_register_is_sent() {
 async fn c05_options_and_lists_are_served_while_register_is_pending() {
     let fake = Fake::new(GPU, &["a", "b"]);
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     kubelet.answer(Answer::Late(LONG * 10));
     let _host = Host::start(quick(temp.path()), &[&fake]);
-    kubelet
-        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(2))
-        .await
-        .unwrap();
+    kubelet.wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(2)).await.unwrap();
     kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
 }
 
@@ -169,11 +147,7 @@ async fn c06_register_carries_version_file_name_resource_and_options() {
         let (request, options) = recorded(configure).await;
         assert_eq!(request.version, "v1beta1");
         assert_eq!(request.resource_name, GPU);
-        assert!(
-            !request.endpoint.contains('/') && request.endpoint.ends_with(".sock"),
-            "{}",
-            request.endpoint
-        );
+        assert!(!request.endpoint.contains('/') && request.endpoint.ends_with(".sock"), "{}", request.endpoint);
         assert_eq!(request.options, Some(options));
         assert_eq!(options.get_preferred_allocation_available, asked.unwrap_or(true));
         assert!(!options.pre_start_required);
@@ -184,9 +158,7 @@ async fn c06_register_carries_version_file_name_resource_and_options() {
 async fn c07_a_kubelet_that_is_late_but_comes_is_tolerated() {
     assert!(FrontEndConfig::new("/x".into()).register_timeout >= Duration::from_secs(15));
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     kubelet.answer(Answer::Late(Duration::from_secs(3_600)));
     let logged = Logged::start();
     let config = FrontEndConfig {
@@ -197,10 +169,7 @@ async fn c07_a_kubelet_that_is_late_but_comes_is_tolerated() {
         ..quick(temp.path())
     };
     let _host = Host::start(config, &[&Fake::new(GPU, &["a"])]);
-    kubelet
-        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1))
-        .await
-        .unwrap();
+    kubelet.wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1)).await.unwrap();
     eventually("the timeout is logged", || logged.has("did not answer within 300ms")).await;
     kubelet.admit(&Pod::new("pod", &[(GPU, 1)])).await.unwrap();
     assert_eq!(count(&kubelet, |event| matches!(event, Event::Asked { .. })), 1);
@@ -209,45 +178,30 @@ async fn c07_a_kubelet_that_is_late_but_comes_is_tolerated() {
 #[tokio::test]
 async fn c07_a_kubelet_that_never_answers_is_asked_again() {
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     kubelet.answer(Answer::Hang);
-    let config = FrontEndConfig {
-        register_timeout: Duration::from_millis(50),
-        ..quick(temp.path())
-    };
+    let config = FrontEndConfig { register_timeout: Duration::from_millis(50), ..quick(temp.path()) };
     let _host = Host::start(config, &[&Fake::new(GPU, &["a"])]);
     let asked = |kubelet: &StandIn| count(kubelet, |event| matches!(event, Event::Asked { .. }));
     kubelet.wait_for(LONG, |kubelet| asked(kubelet) >= 3).await.unwrap();
     assert_eq!(kubelet.capacity(GPU), None);
     kubelet.answer(Answer::Real);
-    kubelet
-        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1))
-        .await
-        .unwrap();
+    kubelet.wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1)).await.unwrap();
 }
 
 #[tokio::test]
 async fn c08_transient_refusals_are_retried_and_permanent_ones_hardly() {
     let temp = tempfile::tempdir().unwrap();
-    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf()))
-        .await
-        .unwrap();
+    let kubelet = StandIn::new(StandInConfig::new(temp.path().to_path_buf())).await.unwrap();
     let asked = |kubelet: &StandIn| count(kubelet, |event| matches!(event, Event::Asked { .. }));
     let logged = Logged::start();
-    kubelet.answer(Answer::Refuse(
-        "failed to dial device plugin: context deadline exceeded".to_owned(),
-    ));
+    kubelet.answer(Answer::Refuse("failed to dial device plugin: context deadline exceeded".to_owned()));
     let host = Host::start(quick(temp.path()), &[&Fake::new(GPU, &["a"])]);
     kubelet.wait_for(LONG, |kubelet| asked(kubelet) >= 4).await.unwrap();
     let text = "kubelet refused: failed to dial device plugin: context deadline exceeded";
     assert_eq!(logged.lines().iter().filter(|line| line.contains(text)).count(), 1);
     kubelet.answer(Answer::Real);
-    kubelet
-        .wait_for(LONG, |kubelet| kubelet.capacity(GPU) == Some(1))
-        .await
-        .unwrap();
+    kubelet.wait_for(LONG, |kubelet| kubelet.capacity(GPU) == Some(1)).await.unwrap();
     host.stop().await.unwrap();
 
     kubelet.answer(Answer::Refuse(format!("the ResourceName {GPU:?} is invalid")));
@@ -265,14 +219,7 @@ async fn c09_illegal_names_cannot_be_offered_and_the_kubelet_agrees() {
     let pair = Pair::new(&[]).await;
     let channel = crate::harness::channel(&pair.kubelet.socket()).await;
     let mut registration = api::registration_client::RegistrationClient::new(channel);
-    for name in [
-        "gpu",
-        "kubernetes.io/gpu",
-        "x.kubernetes.io/gpu",
-        "requests.x.com/gpu",
-        "x.com/-",
-        "X.com/gpu",
-    ] {
+    for name in ["gpu", "kubernetes.io/gpu", "x.kubernetes.io/gpu", "requests.x.com/gpu", "x.com/-", "X.com/gpu"] {
         assert!(ResourceName::try_new(name).is_err(), "{name}");
         let request = api::RegisterRequest {
             version: api::VERSION.to_owned(),
@@ -286,10 +233,7 @@ async fn c09_illegal_names_cannot_be_offered_and_the_kubelet_agrees() {
             (tonic::Code::Unknown, &*format!("the ResourceName {name:?} is invalid"))
         );
     }
-    let request = api::RegisterRequest {
-        version: "v2".to_owned(),
-        ..Default::default()
-    };
+    let request = api::RegisterRequest { version: "v2".to_owned(), ..Default::default() };
     let status = registration.register(request).await.unwrap_err();
     let text = "requested API version \"v2\" is not supported by kubelet. Supported version is [\"v1beta1\"]";
     assert_eq!(status.message(), text);
@@ -306,10 +250,7 @@ async fn c10_a_kubelet_that_is_not_there_yet_is_waited_for() {
     leave_dead_socket(&dir, "kubelet.sock");
     tokio::time::sleep(Duration::from_millis(200)).await;
     let kubelet = StandIn::new(StandInConfig::new(dir)).await.unwrap();
-    kubelet
-        .wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1))
-        .await
-        .unwrap();
+    kubelet.wait_for(LONG, |kubelet| kubelet.allocatable(GPU) == Some(1)).await.unwrap();
 }
 
 /// A socket has its name a moment before anybody listens on it, and nothing tells when that is.
@@ -404,16 +345,13 @@ async fn c12_a_resource_may_come_later_be_replaced_and_go() {
     pair.until(|kubelet| kubelet.allocatable(NIC) == Some(1)).await;
     // A reload: another offer of the same name, without a new stream.
     let reloaded = Fake::new(GPU, &["a", "c"]);
-    pair.host
-        .offers
-        .send_replace(crate::harness::offered(&[&reloaded, &nic]));
+    pair.host.offers.send_replace(crate::harness::offered(&[&reloaded, &nic]));
     pair.until(|kubelet| kubelet.allocatable(GPU) == Some(2)).await;
     pair.kubelet.admit(&Pod::new("pod", &[(GPU, 2)])).await.unwrap();
     assert_eq!((gpu.calls().len(), reloaded.calls().len()), (0, 1));
     assert_eq!(registrations(&pair.kubelet, GPU), 1);
     pair.host.offers.send_replace(crate::harness::offered(&[&nic]));
-    pair.until(|kubelet| kubelet.allocatable(GPU) == Some(0) && kubelet.streams(GPU).is_empty())
-        .await;
+    pair.until(|kubelet| kubelet.allocatable(GPU) == Some(0) && kubelet.streams(GPU).is_empty()).await;
     eventually("socket removed", || !pair.socket(GPU).exists()).await;
     pair.host.offers.send_replace(crate::harness::offered(&[&gpu, &nic]));
     pair.until(|kubelet| kubelet.allocatable(GPU) == Some(1)).await;

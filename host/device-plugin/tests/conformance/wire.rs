@@ -28,9 +28,9 @@ async fn call(
 ) -> http::Response<h2::RecvStream> {
     let path = format!("/v1beta1.DevicePlugin/{method}");
     let builder = match authority {
-        Some(authority) => http::Request::builder()
-            .version(http::Version::HTTP_2)
-            .uri(format!("http://{authority}{path}")),
+        Some(authority) => {
+            http::Request::builder().version(http::Version::HTTP_2).uri(format!("http://{authority}{path}"))
+        }
         // The client leaves :authority out only for a request that it thinks came over HTTP/1.
         None => http::Request::builder().version(http::Version::HTTP_11).uri(path),
     };
@@ -95,17 +95,7 @@ async fn raw_call(raw: &mut UnixStream, stream: u8, authority: &str) -> (u8, Opt
     block.extend(literal(&[0x01], authority.as_bytes()));
     block.extend(literal(&[0x0f, 0x10], b"application/grpc"));
     block.extend(literal(&[0x00, 2, b't', b'e'], b"trailers"));
-    let mut frames = vec![
-        0,
-        0,
-        u8::try_from(block.len()).unwrap(),
-        HEADERS,
-        END_HEADERS,
-        0,
-        0,
-        0,
-        stream,
-    ];
+    let mut frames = vec![0, 0, u8::try_from(block.len()).unwrap(), HEADERS, END_HEADERS, 0, 0, 0, stream];
     frames.extend(block);
     frames.extend([0, 0, 5, DATA, END_STREAM, 0, 0, 0, stream, 0, 0, 0, 0, 0]);
     raw.write_all(&frames).await.unwrap();
@@ -186,10 +176,7 @@ async fn c14_nothing_is_compressed_pinged_or_cut() {
     while let Ok((kind, ..)) = tokio::time::timeout(Duration::from_millis(500), frame(&mut raw)).await {
         kinds.push(kind);
     }
-    assert!(
-        kinds.iter().all(|kind| [SETTINGS, WINDOW_UPDATE].contains(kind)),
-        "{kinds:?}"
-    );
+    assert!(kinds.iter().all(|kind| [SETTINGS, WINDOW_UPDATE].contains(kind)), "{kinds:?}");
 }
 
 #[tokio::test]
@@ -208,14 +195,8 @@ async fn c15_many_calls_run_on_one_connection_at_once() {
         .collect();
     eventually("eight allocations", || fake.inside() == 8).await;
     client.get_device_plugin_options(api::Empty {}).await.unwrap();
-    client
-        .get_preferred_allocation(api::PreferredAllocationRequest::default())
-        .await
-        .unwrap();
-    client
-        .pre_start_container(api::PreStartContainerRequest::default())
-        .await
-        .unwrap();
+    client.get_preferred_allocation(api::PreferredAllocationRequest::default()).await.unwrap();
+    client.pre_start_container(api::PreStartContainerRequest::default()).await.unwrap();
     assert_eq!((next(&mut first).await.len(), next(&mut second).await.len()), (1, 1));
     fake.open_gate();
     for call in calls {
@@ -240,11 +221,7 @@ async fn c26_a_reader_that_sleeps_gets_the_newest_list_and_holds_nobody_up() {
     }
     let (mut data, mut lists) = (BytesMut::new(), Vec::new());
     while lists.last() != Some(&(4_000 + CHANGES)) {
-        let chunk = tokio::time::timeout(LONG, body.data())
-            .await
-            .expect("no newest list")
-            .unwrap()
-            .unwrap();
+        let chunk = tokio::time::timeout(LONG, body.data()).await.expect("no newest list").unwrap().unwrap();
         body.flow_control().release_capacity(chunk.len()).unwrap();
         data.put(chunk);
         while data.len() >= 5 {
@@ -290,12 +267,7 @@ async fn of_many_connections_and_streams_the_newest_are_served() {
         let mut raw = UnixStream::connect(pair.socket(GPU)).await.unwrap();
         raw.write_all(PREFACE).await.unwrap();
         // Accepted before the next one comes.
-        while tokio::time::timeout(LONG, frame(&mut raw))
-            .await
-            .expect("no SETTINGS")
-            .0
-            != SETTINGS
-        {}
+        while tokio::time::timeout(LONG, frame(&mut raw)).await.expect("no SETTINGS").0 != SETTINGS {}
         raws.push(raw);
     }
     let mut rest = Vec::new();

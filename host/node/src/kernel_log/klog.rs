@@ -64,20 +64,13 @@ impl Klog {
         let before = self.last;
         let gap = gap || merged.is_some_and(|merged| before.is_none_or(|before| merged > before));
         self.last = found.last().map(|(number, ..)| *number).or(before);
-        let new = found
-            .into_iter()
-            .filter(|(number, ..)| before.is_none_or(|before| *number > before));
-        let lines = new
-            .filter(|(_, line, _)| line.priority >> 3 == 0)
-            .map(|(sequence, line, text)| KernelLine {
-                sequence,
-                micros: line.micros,
-                text,
-            });
-        News {
-            lines: lines.collect(),
-            gap,
-        }
+        let new = found.into_iter().filter(|(number, ..)| before.is_none_or(|before| *number > before));
+        let lines = new.filter(|(_, line, _)| line.priority >> 3 == 0).map(|(sequence, line, text)| KernelLine {
+            sequence,
+            micros: line.micros,
+            text,
+        });
+        News { lines: lines.collect(), gap }
     }
 }
 
@@ -92,18 +85,13 @@ fn line(text: &str) -> Option<Line<'_>> {
         Some((caller, rest)) if is_caller(caller) => rest,
         _ => rest,
     };
-    Some(Line {
-        priority: plain(priority)?,
-        micros,
-        text: rest.strip_prefix(' ').unwrap_or(rest),
-    })
+    Some(Line { priority: plain(priority)?, micros, text: rest.strip_prefix(' ').unwrap_or(rest) })
 }
 
 /// `T70` for a task, `C1` for a processor (`CONFIG_PRINTK_CALLER`).
 fn is_caller(text: &str) -> bool {
     let id = text.trim_start();
-    id.strip_prefix(['T', 'C'])
-        .is_some_and(|number| plain::<u64>(number).is_some())
+    id.strip_prefix(['T', 'C']).is_some_and(|number| plain::<u64>(number).is_some())
 }
 
 /// The text as `/dev/kmsg` would give it.
@@ -139,14 +127,7 @@ mod tests {
     fn each_line_is_new_once() {
         let mut klog = Klog::default();
         let news = klog.news(START.as_bytes());
-        assert_eq!(
-            texts(&news),
-            [
-                "Linux version 6.18",
-                "Command line: x",
-                "ACME: Fault (PCI:0000:05:00): 79, pid=1"
-            ]
-        );
+        assert_eq!(texts(&news), ["Linux version 6.18", "Command line: x", "ACME: Fault (PCI:0000:05:00): 79, pid=1"]);
         assert!(!news.gap);
         assert_eq!(news.lines.last().map(|line| line.micros), Some(1_500_000));
         assert_eq!(klog.news(START.as_bytes()).lines, []);
@@ -165,13 +146,7 @@ mod tests {
         let news = klog.news(b"<3>[    9.000000] later\n");
         assert!(news.gap);
         assert_eq!(texts(&news), ["later"]);
-        assert_eq!(
-            klog.news(b""),
-            News {
-                lines: vec![],
-                gap: false
-            }
-        );
+        assert_eq!(klog.news(b""), News { lines: vec![], gap: false });
         assert!(!klog.news(b"<3>[    9.000000] later\n").gap);
     }
 
@@ -179,10 +154,7 @@ mod tests {
     fn what_follows_a_line_break_is_not_a_line() {
         let log = b"<6>[    2.000000] evil\n<6>[    2.000000] ACME: Fault (PCI:0000:05:00): 79,[9]: segfault\n";
         let news = Klog::default().news(log);
-        assert_eq!(
-            texts(&news),
-            ["evil\\x0aACME: Fault (PCI:0000:05:00): 79,[9]: segfault"]
-        );
+        assert_eq!(texts(&news), ["evil\\x0aACME: Fault (PCI:0000:05:00): 79,[9]: segfault"]);
     }
 
     /// They may have been records of their own, of which the second matches a pattern.

@@ -25,11 +25,7 @@ pub(crate) fn kmsg_record(bytes: &[u8]) -> Option<Record> {
         return Some(Record::Other);
     }
     let text = rest.split('\n').next().unwrap_or_default();
-    Some(Record::Kernel(KernelLine {
-        sequence,
-        micros,
-        text: text.to_owned(),
-    }))
+    Some(Record::Kernel(KernelLine { sequence, micros, text: text.to_owned() }))
 }
 
 /// A number of plain digits: `u64` alone would take a sign.
@@ -79,17 +75,7 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_none() {
-        for bad in [
-            "",
-            ";",
-            "6;x",
-            "6,1,2;x",
-            "-6,1,2,-;x",
-            "6,+1,2,-;x",
-            "a,1,2,-;x",
-            "6,1,2,-",
-            "6,,2,-;x",
-        ] {
+        for bad in ["", ";", "6;x", "6,1,2;x", "-6,1,2,-;x", "6,+1,2,-;x", "a,1,2,-;x", "6,1,2,-", "6,,2,-;x"] {
             assert_eq!(kmsg_record(bad.as_bytes()), None, "{bad}");
         }
     }

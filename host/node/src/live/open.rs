@@ -8,9 +8,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::{Errno, retry_on_intr};
 
 /// Never out of the root, through no link, through no link of `/proc` that is not even text.
-const BENEATH: ResolveFlags = ResolveFlags::BENEATH
-    .union(ResolveFlags::NO_SYMLINKS)
-    .union(ResolveFlags::NO_MAGICLINKS);
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
 impl Live {
@@ -23,10 +21,7 @@ impl Live {
 
     /// The same without `openat2`.
     pub(crate) fn stepwise(directory: OwnedFd) -> Self {
-        Self {
-            directory,
-            openat2: false,
-        }
+        Self { directory, openat2: false }
     }
 
     /// Opens `path`, itself if it is a link, or the root where it is empty.
@@ -41,12 +36,7 @@ impl Live {
         }
         // Without O_NOFOLLOW, which would turn the ELOOP of a link in a directory's place into ENOTDIR; but with O_PATH
         // it is what opens a link itself.
-        let flags = flags
-            | if flags.contains(OFlags::PATH) {
-                ALWAYS
-            } else {
-                OFlags::CLOEXEC
-            };
+        let flags = flags | if flags.contains(OFlags::PATH) { ALWAYS } else { OFlags::CLOEXEC };
         retry_on_intr(|| openat2(&self.directory, path, flags, Mode::empty(), BENEATH))
     }
 

@@ -25,24 +25,14 @@ fn world() -> TempDir {
     let root = outer.path().join("root");
     let device = root.join(DEVICE);
     fs::create_dir_all(device.join("power")).unwrap();
-    for directory in [
-        "sys/bus/pci/devices",
-        "sys/class/odd/real",
-        "sys/devices/virtual/misc",
-        "dev",
-        "proc",
-    ] {
+    for directory in ["sys/bus/pci/devices", "sys/class/odd/real", "sys/devices/virtual/misc", "dev", "proc"] {
         fs::create_dir_all(root.join(directory)).unwrap();
     }
     fs::write(outer.path().join("canary"), CANARY).unwrap();
     fs::write(root.join("canary"), CANARY).unwrap();
     fs::write(root.join("sys/devices/canary"), CANARY).unwrap();
     fs::write(root.join("sys/devices/pci0000:00/canary"), CANARY).unwrap();
-    for (path, content) in [
-        ("uevent", "DRIVER=x\n"),
-        ("vendor", "0x10de\n"),
-        ("power/control", "auto\n"),
-    ] {
+    for (path, content) in [("uevent", "DRIVER=x\n"), ("vendor", "0x10de\n"), ("power/control", "auto\n")] {
         fs::write(device.join(path), content).unwrap();
     }
     fs::create_dir_all(root.join("sys/bus/pci")).unwrap();
@@ -100,10 +90,7 @@ fn plain_attributes_are_read() {
         assert_eq!(node.attribute(&device, "power/control", 4096).unwrap(), b"auto\n");
         assert_eq!(node.attribute_at(&device, "vendor", 2, 3).unwrap(), b"10d");
         assert_eq!(node.attribute_at(&device, "vendor", 100, 3).unwrap(), b"");
-        assert!(matches!(
-            node.attribute_at(&device, "vendor", u64::MAX, 3),
-            Err(ReadError::Invalid(_))
-        ));
+        assert!(matches!(node.attribute_at(&device, "vendor", u64::MAX, 3), Err(ReadError::Invalid(_))));
         assert_eq!(node.attribute(&device, "absent", 4096), Err(ReadError::NotFound));
         assert_eq!(node.attribute(&device, "vendor/x", 4096), Err(ReadError::NotFound));
     }
@@ -148,11 +135,7 @@ fn paths_that_are_not_plain_are_refused() {
                 node.link(&device, path).map(drop),
                 node.related(&device, path).map(drop),
                 node.holder(&device, path).map(drop),
-                if path.is_empty() {
-                    Err(ReadError::Invalid(""))
-                } else {
-                    node.entries(&device, path).map(drop)
-                },
+                if path.is_empty() { Err(ReadError::Invalid("")) } else { node.entries(&device, path).map(drop) },
             ] {
                 assert!(matches!(refused, Err(ReadError::Invalid(_))), "{path:?}: {refused:?}");
             }
@@ -198,15 +181,7 @@ fn links_are_read_and_lead_to_devices_or_nowhere() {
         assert_eq!(node.link(&device, "subsystem").unwrap(), "pci");
         assert_eq!(node.link(&device, "to-outer").unwrap(), "canary");
         assert_eq!(node.related(&device, "peer").unwrap(), device);
-        for link in [
-            "subsystem",
-            "to-outer",
-            "to-root",
-            "to-proc",
-            "to-self",
-            "to-dir",
-            "to-canary",
-        ] {
+        for link in ["subsystem", "to-outer", "to-root", "to-proc", "to-self", "to-dir", "to-canary"] {
             assert_eq!(node.related(&device, link), Err(ReadError::NotADevice), "{link}");
         }
         assert!(matches!(node.link(&device, "to-root"), Err(ReadError::Invalid(_))));
@@ -220,17 +195,9 @@ fn links_are_read_and_lead_to_devices_or_nowhere() {
 fn a_class_link_that_leads_out_of_the_device_tree_is_no_device() {
     let outer = world();
     for node in both(&outer) {
-        let names: Vec<_> = node
-            .devices("pci")
-            .unwrap()
-            .iter()
-            .map(|d| d.location().to_owned())
-            .collect();
+        let names: Vec<_> = node.devices("pci").unwrap().iter().map(|d| d.location().to_owned()).collect();
         // The kernel makes no link to what is no device; those here are only seen not to be one when asked about.
-        assert_eq!(
-            names,
-            ["pci0000:00", "pci0000:00/0000:00:01.0", "pci0000:00/0000:00:02.0"]
-        );
+        assert_eq!(names, ["pci0000:00", "pci0000:00/0000:00:01.0", "pci0000:00/0000:00:02.0"]);
         for name in ["absolute", "escape", "outside", "not-a-device", "dangling"] {
             assert_eq!(node.device("pci", name), Err(ReadError::NotADevice), "{name}");
         }
@@ -241,10 +208,7 @@ fn a_class_link_that_leads_out_of_the_device_tree_is_no_device() {
         assert_eq!(node.devices("absent").unwrap(), []);
         for name in ["", ".", "..", "pci/devices", "../class/odd", "a\0", "/sys"] {
             assert!(matches!(node.devices(name), Err(ReadError::Invalid(_))), "{name:?}");
-            assert!(
-                matches!(node.device("pci", name), Err(ReadError::Invalid(_))),
-                "{name:?}"
-            );
+            assert!(matches!(node.device("pci", name), Err(ReadError::Invalid(_))), "{name:?}");
         }
     }
 }
@@ -253,25 +217,13 @@ fn a_class_link_that_leads_out_of_the_device_tree_is_no_device() {
 fn what_is_no_regular_file_is_refused_without_blocking() {
     let outer = world();
     let directory = device_directory(&outer);
-    rustix::fs::mknodat(
-        CWD,
-        directory.join("fifo"),
-        rustix::fs::FileType::Fifo,
-        Mode::from_raw_mode(0o666),
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(CWD, directory.join("fifo"), rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o666), 0)
+        .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(directory.join("socket")).unwrap();
     for node in both(&outer) {
         let device = device(&node);
-        assert_eq!(
-            node.attribute(&device, "fifo", 4096),
-            Err(ReadError::Invalid("not a regular file"))
-        );
-        assert_eq!(
-            node.attribute(&device, "power", 4096),
-            Err(ReadError::Invalid("a directory"))
-        );
+        assert_eq!(node.attribute(&device, "fifo", 4096), Err(ReadError::Invalid("not a regular file")));
+        assert_eq!(node.attribute(&device, "power", 4096), Err(ReadError::Invalid("a directory")));
         assert!(node.attribute(&device, "socket", 4096).is_err());
         assert_eq!(node.entries(&device, "vendor"), Err(ReadError::NotFound));
         assert_eq!(node.entries(&device, "fifo"), Err(ReadError::NotFound));
@@ -284,26 +236,13 @@ fn nodes_are_told_by_type_and_number() {
     let dev = outer.path().join("root/dev");
     let device_node = rustix::fs::makedev(1, 3);
     let mode = Mode::from_raw_mode(0o666);
-    let made = rustix::fs::mknodat(
-        CWD,
-        dev.join("null"),
-        rustix::fs::FileType::CharacterDevice,
-        mode,
-        device_node,
-    );
+    let made = rustix::fs::mknodat(CWD, dev.join("null"), rustix::fs::FileType::CharacterDevice, mode, device_node);
     if made.is_err() {
         eprintln!("skipped: making a device node needs root");
         return;
     }
     let in_device = device_directory(&outer).join("null");
-    rustix::fs::mknodat(
-        CWD,
-        &in_device,
-        rustix::fs::FileType::CharacterDevice,
-        mode,
-        device_node,
-    )
-    .unwrap();
+    rustix::fs::mknodat(CWD, &in_device, rustix::fs::FileType::CharacterDevice, mode, device_node).unwrap();
     symlink("null", dev.join("link")).unwrap();
     fs::write(dev.join("file"), "").unwrap();
     for node in both(&outer) {
@@ -311,44 +250,19 @@ fn nodes_are_told_by_type_and_number() {
         assert_eq!(null.number.to_string(), "c 1:3");
         assert_eq!(node.check_node(&null), Ok(()));
         let device = device(&node);
-        assert_eq!(
-            node.attribute(&device, "null", 10),
-            Err(ReadError::Invalid("not a regular file"))
-        );
+        assert_eq!(node.attribute(&device, "null", 10), Err(ReadError::Invalid("not a regular file")));
         for path in ["/dev/link", "/dev/file"] {
             assert_eq!(node.node_at(path), Err(ReadError::NotANode), "{path}");
         }
         assert_eq!(node.node_at("/dev/absent"), Err(ReadError::NotFound));
-        for path in [
-            "",
-            "/",
-            "dev/null",
-            "/dev",
-            "/dev/",
-            "/dev/null/",
-            "/dev/../dev/null",
-            "/devnull",
-            "/sys/x",
-        ] {
+        for path in ["", "/", "dev/null", "/dev", "/dev/", "/dev/null/", "/dev/../dev/null", "/devnull", "/sys/x"] {
             assert!(matches!(node.node_at(path), Err(ReadError::Invalid(_))), "{path}");
         }
-        let other = crate::DeviceNode {
-            number: devgate_types::NodeNumber {
-                minor: 5,
-                ..null.number
-            },
-            ..null.clone()
-        };
+        let other = crate::DeviceNode { number: devgate_types::NodeNumber { minor: 5, ..null.number }, ..null.clone() };
         assert_eq!(node.check_node(&other), Err(NodeChanged::Differs(null.number)));
-        let link = crate::DeviceNode {
-            path: "/dev/link".to_owned(),
-            ..null.clone()
-        };
+        let link = crate::DeviceNode { path: "/dev/link".to_owned(), ..null.clone() };
         assert_eq!(node.check_node(&link), Err(NodeChanged::NotANode));
-        let absent = crate::DeviceNode {
-            path: "/dev/absent".to_owned(),
-            ..null
-        };
+        let absent = crate::DeviceNode { path: "/dev/absent".to_owned(), ..null };
         assert_eq!(node.check_node(&absent), Err(NodeChanged::Missing));
     }
 }
@@ -366,10 +280,7 @@ fn attributes_that_only_root_may_read_are_denied() {
         for name in ["secret", "reset", "group"] {
             let read = node.attribute(&device, name, 10);
             assert!(matches!(read, Err(ReadError::Denied(_))), "{name}: {read:?}");
-            assert!(
-                matches!(node.attribute_at(&device, name, 0, 1), Err(ReadError::Denied(_))),
-                "{name}"
-            );
+            assert!(matches!(node.attribute_at(&device, name, 0, 1), Err(ReadError::Denied(_))), "{name}");
         }
         assert_eq!(node.attribute(&device, "open", 10).unwrap(), b"x");
         if is_root() {
@@ -385,39 +296,18 @@ fn what_is_longer_than_wanted_is_refused_and_never_read_whole() {
     let bytes: Vec<u8> = (0..200_000_u32).map(|n| u8::try_from(n % 251).unwrap()).collect();
     fs::write(directory.join("large"), &bytes).unwrap();
     // A terabyte that takes no room.
-    fs::File::create(directory.join("huge"))
-        .unwrap()
-        .set_len(1 << 40)
-        .unwrap();
+    fs::File::create(directory.join("huge")).unwrap().set_len(1 << 40).unwrap();
     for node in both(&outer) {
         let device = device(&node);
         assert_eq!(node.attribute(&device, "large", 200_000).unwrap(), bytes);
-        assert_eq!(
-            node.attribute(&device, "large", 199_999),
-            Err(ReadError::TooLarge { most: 199_999 })
-        );
-        assert_eq!(
-            node.attribute_at(&device, "large", 70_000, 70_000).unwrap(),
-            bytes[70_000..140_000]
-        );
-        assert_eq!(
-            node.attribute_at(&device, "large", 199_998, 70_000).unwrap(),
-            bytes[199_998..]
-        );
+        assert_eq!(node.attribute(&device, "large", 199_999), Err(ReadError::TooLarge { most: 199_999 }));
+        assert_eq!(node.attribute_at(&device, "large", 70_000, 70_000).unwrap(), bytes[70_000..140_000]);
+        assert_eq!(node.attribute_at(&device, "large", 199_998, 70_000).unwrap(), bytes[199_998..]);
         assert_eq!(node.attribute(&device, "vendor", 7).unwrap(), b"0x10de\n");
-        assert_eq!(
-            node.attribute(&device, "vendor", 6),
-            Err(ReadError::TooLarge { most: 6 })
-        );
+        assert_eq!(node.attribute(&device, "vendor", 6), Err(ReadError::TooLarge { most: 6 }));
         assert_eq!(node.attribute_at(&device, "vendor", 0, 0).unwrap(), b"");
-        assert!(matches!(
-            node.attribute(&device, "huge", usize::MAX),
-            Err(ReadError::TooLarge { .. })
-        ));
-        assert_eq!(
-            node.attribute_at(&device, "huge", 1 << 39, usize::MAX).unwrap().len(),
-            16 << 20
-        );
+        assert!(matches!(node.attribute(&device, "huge", usize::MAX), Err(ReadError::TooLarge { .. })));
+        assert_eq!(node.attribute_at(&device, "huge", 1 << 39, usize::MAX).unwrap().len(), 16 << 20);
     }
 }
 
@@ -432,12 +322,7 @@ fn names_that_are_not_text_or_hidden_are_not_listed() {
         let device = device(&node);
         let names = node.entries(&device, "").unwrap();
         assert!(names.contains(&"vendor".to_owned()) && names.is_sorted(), "{names:?}");
-        assert!(
-            !names
-                .iter()
-                .any(|name| name.starts_with('.') || name.contains('\u{fffd}')),
-            "{names:?}"
-        );
+        assert!(!names.iter().any(|name| name.starts_with('.') || name.contains('\u{fffd}')), "{names:?}");
         assert!(matches!(node.link(&device, "odd-link"), Err(ReadError::Invalid(_))));
         assert_eq!(node.entries(&device, "power").unwrap(), ["control"]);
     }
@@ -474,10 +359,7 @@ fn a_device_that_became_a_link_is_not_read_through() {
         let aside = directory.with_file_name("aside");
         fs::rename(&directory, &aside).unwrap();
         symlink("aside", &directory).unwrap();
-        assert!(matches!(
-            node.attribute(&device, "vendor", 10),
-            Err(ReadError::Invalid(_))
-        ));
+        assert!(matches!(node.attribute(&device, "vendor", 10), Err(ReadError::Invalid(_))));
         fs::remove_file(&directory).unwrap();
         fs::rename(&aside, &directory).unwrap();
     }
@@ -491,24 +373,11 @@ fn files_outside_the_tree_are_read_by_plain_absolute_paths() {
     symlink("/proc/driver", outer.path().join("root/proc/link")).unwrap();
     for node in both(&outer) {
         assert_eq!(node.file("/proc/driver/x/version", 10).unwrap(), b"1\n");
-        assert_eq!(
-            node.file("/proc/driver/x/version", 1),
-            Err(ReadError::TooLarge { most: 1 })
-        );
+        assert_eq!(node.file("/proc/driver/x/version", 1), Err(ReadError::TooLarge { most: 1 }));
         assert_eq!(node.file_entries("/proc/driver").unwrap(), ["x"]);
-        assert!(matches!(
-            node.file("/proc/link/x/version", 10),
-            Err(ReadError::Invalid(_))
-        ));
+        assert!(matches!(node.file("/proc/link/x/version", 10), Err(ReadError::Invalid(_))));
         assert!(matches!(node.file_entries("/proc/link"), Err(ReadError::Invalid(_))));
-        for path in [
-            "",
-            "/",
-            "proc/driver/x/version",
-            "//proc",
-            "/proc/../canary",
-            "/canary/",
-        ] {
+        for path in ["", "/", "proc/driver/x/version", "//proc", "/proc/../canary", "/canary/"] {
             assert!(matches!(node.file(path, 10), Err(ReadError::Invalid(_))), "{path}");
         }
     }
@@ -517,14 +386,8 @@ fn files_outside_the_tree_are_read_by_plain_absolute_paths() {
 #[test]
 fn a_root_is_a_directory() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(matches!(
-        Node::open(&directory.path().join("absent")),
-        Err(crate::NodeError::Open { .. })
-    ));
-    assert!(matches!(
-        Node::open(Path::new("/dev/null")),
-        Err(crate::NodeError::NotARoot { .. })
-    ));
+    assert!(matches!(Node::open(&directory.path().join("absent")), Err(crate::NodeError::Open { .. })));
+    assert!(matches!(Node::open(Path::new("/dev/null")), Err(crate::NodeError::NotARoot { .. })));
     let fifo = directory.path().join("fifo");
     rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
     assert!(matches!(Node::open(&fifo), Err(crate::NodeError::NotARoot { .. })));
@@ -553,10 +416,7 @@ fn paths() -> impl Strategy<Value = String> {
         Just("0000:00:01.0".to_owned()),
         "\\PC{0,8}",
     ];
-    prop_oneof![
-        proptest::collection::vec(part, 0..8).prop_map(|parts| parts.join("/")),
-        any::<String>()
-    ]
+    prop_oneof![proptest::collection::vec(part, 0..8).prop_map(|parts| parts.join("/")), any::<String>()]
 }
 
 #[test]
@@ -592,43 +452,23 @@ fn only_a_regular_file_that_is_there_is_written() {
     symlink("vendor", device_dir.join("alias")).unwrap();
     symlink("../../../../canary", device_dir.join("out")).unwrap();
     symlink("power", device_dir.join("way")).unwrap();
-    rustix::fs::mknodat(
-        CWD,
-        device_dir.join("fifo"),
-        rustix::fs::FileType::Fifo,
-        Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(CWD, device_dir.join("fifo"), rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+        .unwrap();
     for (name, node) in ["openat2", "stepwise"].into_iter().zip(both(&outer)) {
         let device = device(&node);
         let write = |path: &str, value: &[u8]| node.write_attribute(&device, path, value);
         assert_eq!(write("reset", b"1"), Ok(()), "{name}");
-        assert_eq!(
-            fs::read(device_dir.join("reset")).unwrap(),
-            b"1bc",
-            "{name}: not truncated"
-        );
+        assert_eq!(fs::read(device_dir.join("reset")).unwrap(), b"1bc", "{name}: not truncated");
         assert_eq!(write("power/control", b"auto\n"), Ok(()), "{name}");
         for link in ["alias", "out", "way/control", "subsystem"] {
-            assert!(
-                matches!(write(link, b"1"), Err(ReadError::Invalid(_))),
-                "{name}: {link}"
-            );
+            assert!(matches!(write(link, b"1"), Err(ReadError::Invalid(_))), "{name}: {link}");
         }
         for odd in ["fifo", "power", "../canary", "", "a//b"] {
             assert!(matches!(write(odd, b"1"), Err(ReadError::Invalid(_))), "{name}: {odd}");
         }
         // One that has a reader can be opened, and is no more of a file for that.
-        let mut reader = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(device_dir.join("fifo"))
-            .unwrap();
-        assert!(
-            matches!(write("fifo", b"1"), Err(ReadError::Invalid(_))),
-            "{name}: read"
-        );
+        let mut reader = fs::OpenOptions::new().read(true).write(true).open(device_dir.join("fifo")).unwrap();
+        assert!(matches!(write("fifo", b"1"), Err(ReadError::Invalid(_))), "{name}: read");
         reader.write_all(b"x").unwrap();
         let mut first = [0];
         reader.read_exact(&mut first).unwrap();

@@ -22,10 +22,7 @@ fn the_kernels_words_are_understood() {
     let (gone, here) = ("virtual/net/a", "virtual/net/b");
     assert_eq!(
         parse(moved.as_bytes()),
-        [
-            device(DeviceAction::Remove, gone, "net", None),
-            device(DeviceAction::Add, here, "net", None)
-        ]
+        [device(DeviceAction::Remove, gone, "net", None), device(DeviceAction::Add, here, "net", None)]
     );
     for (word, action) in [
         ("add", DeviceAction::Add),
@@ -37,10 +34,7 @@ fn the_kernels_words_are_understood() {
         ("surprise", DeviceAction::Change),
     ] {
         let text = format!("{word}@/devices/pci0000:00/0000:00:01.0\0SUBSYSTEM=pci\0");
-        assert_eq!(
-            parse(text.as_bytes()),
-            [device(action, "pci0000:00/0000:00:01.0", "pci", None)]
-        );
+        assert_eq!(parse(text.as_bytes()), [device(action, "pci0000:00/0000:00:01.0", "pci", None)]);
     }
     let module = "add@/module/acme\0ACTION=add\0SUBSYSTEM=module\0";
     assert_eq!(parse(module.as_bytes()), [NodeEvent::Driver("acme".to_owned())]);
@@ -78,19 +72,13 @@ fn what_a_process_sends_does_not_arrive() {
         Err(error) => return println!("not tried: this machine has no uevents ({error})"),
     };
     let heard = RefCell::new(Vec::new());
-    let forger = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        Some(KOBJECT_UEVENT),
-    )
-    .unwrap();
+    let forger =
+        socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(KOBJECT_UEVENT)).unwrap();
     let mine = SocketAddrNetlink::try_from(getsockname(&uevents.socket).unwrap()).unwrap();
     let forged = LOOP0.replace("loop0", "forged0");
-    for (what, to) in [
-        ("to the socket", SocketAddrNetlink::new(mine.pid(), 0)),
-        ("to the group", SocketAddrNetlink::new(0, 1)),
-    ] {
+    for (what, to) in
+        [("to the socket", SocketAddrNetlink::new(mine.pid(), 0)), ("to the group", SocketAddrNetlink::new(0, 1))]
+    {
         match sendto(&forger, forged.as_bytes(), SendFlags::empty(), &to) {
             Ok(_) => println!("forged {what}"),
             Err(error) => println!("this machine does not let a message be forged {what} ({error})"),

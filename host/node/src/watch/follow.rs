@@ -31,14 +31,7 @@ pub(super) struct Follow {
 
 impl Follow {
     pub(super) fn new(log: Log, source: LogSource, open: Open) -> Self {
-        Self {
-            open,
-            log: Some(log),
-            source,
-            told: RefCell::default(),
-            due: None,
-            failures: 0,
-        }
+        Self { open, log: Some(log), source, told: RefCell::default(), due: None, failures: 0 }
     }
 
     /// What says that there is more.
@@ -148,9 +141,7 @@ mod tests {
             let n = READ.fetch_add(1, Ordering::SeqCst);
             Ok(format!("<6>[{n:5}.000000] line {n}\n").into_bytes())
         };
-        let source = LogSource::Syslog {
-            no_kmsg: "so".to_owned(),
-        };
+        let source = LogSource::Syslog { no_kmsg: "so".to_owned() };
         let log = Log::Syslog(Klog::default(), read);
         let mut follow = Follow::new(log, source, Box::new(|| (None, LogSource::NotAsked)));
         let start = Instant::now();
@@ -159,10 +150,7 @@ mod tests {
             assert_eq!(told(&mut follow, start + secs(second)), [""; 0]);
         }
         assert_eq!((READ.load(Ordering::SeqCst), follow.due()), (1, Some(start + secs(10))));
-        assert_eq!(
-            told(&mut follow, start + secs(10)).last().map(String::as_str),
-            Some("line 1")
-        );
+        assert_eq!(told(&mut follow, start + secs(10)).last().map(String::as_str), Some("line 1"));
     }
 
     #[test]

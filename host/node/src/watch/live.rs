@@ -46,12 +46,7 @@ impl EventSource for Live {
         let paths = PathWatch::start(self, Arc::clone(&sink)).ok();
         // The thread has the other end, and ends when this one is dropped.
         let stop = UnixStream::pair().and_then(|(stop, stopped)| {
-            let sources = Sources {
-                stop: stopped,
-                uevents,
-                log,
-                sink,
-            };
+            let sources = Sources { stop: stopped, uevents, log, sink };
             let thread = std::thread::Builder::new().name("node-events".to_owned());
             thread.spawn(move || sources.run())?;
             Ok(stop)
@@ -63,11 +58,7 @@ impl EventSource for Live {
             }
             no_device_events = Some(why);
         }
-        Watch {
-            no_device_events,
-            paths,
-            ..Watch::new(stop.ok(), source)
-        }
+        Watch { no_device_events, paths, ..Watch::new(stop.ok(), source) }
     }
 
     fn log_source(&self) -> LogSource {
@@ -100,11 +91,7 @@ impl Sources {
 
     /// Tells what there is. Events that cannot be had are given up, and said to be lost: the poll goes on without them.
     fn drain(&mut self, tell: &dyn Fn(NodeEvent)) {
-        if self
-            .uevents
-            .as_ref()
-            .is_some_and(|uevents| uevents.drain(tell).is_err())
-        {
+        if self.uevents.as_ref().is_some_and(|uevents| uevents.drain(tell).is_err()) {
             self.uevents = None;
             tell(NodeEvent::Lost);
         }

@@ -15,11 +15,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 
 const KMSG: &str = "dev/kmsg";
-const KMSG_NUMBER: NodeNumber = NodeNumber {
-    kind: NodeKind::Character,
-    major: 1,
-    minor: 11,
-};
+const KMSG_NUMBER: NodeNumber = NodeNumber { kind: NodeKind::Character, major: 1, minor: 11 };
 /// The kernel refuses a read that has no room for the record; they are at most 8,192 bytes (`CONSOLE_EXT_LOG_MAX`).
 const MOST_RECORD_BYTES: usize = 16 << 10;
 /// The largest log that is read as a whole; distributions have up to 1 MiB, and `log_buf_len=` can ask for more.
@@ -124,10 +120,7 @@ impl Log {
             return (None, LogSource::Off { why });
         }
         match whole() {
-            Ok(_) => (
-                Some(Self::Syslog(Klog::default(), whole)),
-                LogSource::Syslog { no_kmsg },
-            ),
+            Ok(_) => (Some(Self::Syslog(Klog::default(), whole)), LogSource::Syslog { no_kmsg }),
             Err(why) => {
                 let why = format!("{no_kmsg} and {why}");
                 (None, LogSource::Off { why })

@@ -102,10 +102,7 @@ impl Paths {
 
     /// Waits until there is more; whether to go on.
     fn wait(&self) -> Result<bool, Errno> {
-        let mut polled = [
-            PollFd::new(&self.word, PollFlags::IN),
-            PollFd::new(&self.inotify, PollFlags::IN),
-        ];
+        let mut polled = [PollFd::new(&self.word, PollFlags::IN), PollFd::new(&self.inotify, PollFlags::IN)];
         match poll(&mut polled, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error),

@@ -42,12 +42,7 @@ impl<'a> Taken<'a> {
     }
 
     pub(super) fn artifact(reference: &'a PinnedReference, wanted: Wanted<'a>, progress: &'a Progress) -> Self {
-        Self::new(What::Artifact {
-            reference,
-            wanted,
-            progress,
-            layer: None,
-        })
+        Self::new(What::Artifact { reference, wanted, progress, layer: None })
     }
 
     fn new(what: What<'a>) -> Self {
@@ -70,12 +65,7 @@ impl<'a> Taken<'a> {
         self.entry.manifests.push(bytes);
         match &mut self.what {
             What::Manifest if self.entry.manifests.len() == 1 => Ok(()),
-            What::Artifact {
-                reference,
-                wanted,
-                layer,
-                ..
-            } if layer.is_none() => {
+            What::Artifact { reference, wanted, layer, .. } if layer.is_none() => {
                 let next = follow(&self.entry.manifests, reference.digest, wanted.most);
                 let next = next.map_err(|why| Error::Refused(format!("{reference}: {why}")))?;
                 if let Next::Layer { size, .. } = next {
@@ -104,13 +94,7 @@ impl<'a> Taken<'a> {
     }
 
     pub(super) fn piece_is(&mut self, bytes: &[u8]) -> Result<(), Ended> {
-        let What::Artifact {
-            reference,
-            wanted,
-            progress,
-            layer: Some(size),
-        } = &self.what
-        else {
+        let What::Artifact { reference, wanted, progress, layer: Some(size) } = &self.what else {
             return Err(nonsense("a piece of a layer that was not asked for"));
         };
         let come = &mut self.entry.layer;

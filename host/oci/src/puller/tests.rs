@@ -36,10 +36,7 @@ fn piece(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn signature(length: usize) -> Vec<u8> {
-    frame(Kind::Signature(wire::Signature {
-        bundle: "x".repeat(length),
-        ..wire::Signature::default()
-    }))
+    frame(Kind::Signature(wire::Signature { bundle: "x".repeat(length), ..wire::Signature::default() }))
 }
 
 fn done() -> Vec<u8> {
@@ -83,13 +80,7 @@ fn pulled(layer: &[u8], keys: Option<&[PublicKey]>, said: &[Vec<u8>]) -> String 
 #[test]
 fn what_was_asked_for_is_taken_whatever_pieces_it_comes_in() {
     let own = || is(manifest(b"component"));
-    let said = [
-        own(),
-        piece(b"com"),
-        frame(Kind::Note("slow".into())),
-        piece(b"ponent"),
-        done(),
-    ];
+    let said = [own(), piece(b"com"), frame(Kind::Note("slow".into())), piece(b"ponent"), done()];
     assert_eq!(pulled(b"component", None, &said), "9 bytes");
 }
 
@@ -137,10 +128,7 @@ fn more_than_was_asked_for_is_not_taken() {
     many.extend(vec![signature(9); 65]);
     assert_eq!(pulled(b"component", Some(&keys), &many), format!("{protocol}{signed}"));
     let large = [own(), signature(128 << 10 | 1)];
-    assert_eq!(
-        pulled(b"component", Some(&keys), &large),
-        format!("{protocol}a signature that is too long")
-    );
+    assert_eq!(pulled(b"component", Some(&keys), &large), format!("{protocol}a signature that is too long"));
     for said in [piece(b"x"), signature(1)] {
         assert!(heard(&mut Taken::manifest(), said, true).contains("was not asked for"));
     }
@@ -159,18 +147,9 @@ fn other_bytes_than_were_asked_for_are_refused() {
             vec![is(manifest(b"other"))],
             "refused: registry.example.com/vendor/gpu@DIGEST: has a manifest with other bytes than its digest says",
         ),
-        (
-            vec![own(), piece(b"componenu"), done()],
-            "refused: has a layer with other bytes than its manifest says",
-        ),
-        (
-            vec![own(), piece(b"comp"), done()],
-            "refused: has a layer with other bytes than its manifest says",
-        ),
-        (
-            vec![own(), done()],
-            "refused: has a layer with other bytes than its manifest says",
-        ),
+        (vec![own(), piece(b"componenu"), done()], "refused: has a layer with other bytes than its manifest says"),
+        (vec![own(), piece(b"comp"), done()], "refused: has a layer with other bytes than its manifest says"),
+        (vec![own(), done()], "refused: has a layer with other bytes than its manifest says"),
         (vec![done()], "refused: is not whole"),
     ] {
         let why = why.replace("DIGEST", &digest(&manifest(b"component")).to_string());
@@ -179,10 +158,7 @@ fn other_bytes_than_were_asked_for_are_refused() {
     // What is larger than the policy lets it be is refused before any of it comes.
     let large = vec![0; (1 << 20) + 1];
     let why = pulled(&large, None, &[is(manifest(&large))]);
-    assert!(
-        why.ends_with("has 1048577 bytes, more than 1MiB (limits.component-size)"),
-        "{why}"
-    );
+    assert!(why.ends_with("has 1048577 bytes, more than 1MiB (limits.component-size)"), "{why}");
 }
 
 #[test]
@@ -190,15 +166,8 @@ fn a_layer_that_no_key_has_signed_is_not_taken_whatever_the_puller_thinks_of_it(
     let keys = [PublicKey::from_pem(KEY).unwrap()];
     let own = || is(manifest(b"component"));
     let why = pulled(b"component", Some(&keys), &[own(), piece(b"component"), done()]);
-    assert!(
-        why.starts_with("refused: ") && why.contains("has no signature in its registry"),
-        "{why}"
-    );
-    let why = pulled(
-        b"component",
-        Some(&keys),
-        &[own(), signature(9), piece(b"component"), done()],
-    );
+    assert!(why.starts_with("refused: ") && why.contains("has no signature in its registry"), "{why}");
+    let why = pulled(b"component", Some(&keys), &[own(), signature(9), piece(b"component"), done()]);
     assert!(why.contains("is not signed by a key of the policy"), "{why}");
 }
 
@@ -221,10 +190,7 @@ fn one_that_talks_without_an_end_is_late() {
     let puller = std::thread::spawn(move || while theirs.write_all(&piece(b"x")).is_ok() {});
     let layer = vec![b'x'; 64 << 20];
     let (reference, progress) = (at(digest(&manifest(&layer))), Progress::default());
-    let wanted = Wanted {
-        most: ByteSize::mib(64),
-        keys: None,
-    };
+    let wanted = Wanted { most: ByteSize::mib(64), keys: None };
     let mut taken = Taken::artifact(&reference, wanted, &progress);
     taken.manifest_is(manifest(&layer)).unwrap();
     let ended = listen(ours.into(), Instant::now() + Duration::from_millis(200), &mut taken);

@@ -85,9 +85,7 @@ mod tests {
 
     #[test]
     fn what_sigstores_own_library_makes_is_read() {
-        let bundle = Signed::Bundle {
-            bundle: ARTIFACT.to_owned(),
-        };
+        let bundle = Signed::Bundle { bundle: ARTIFACT.to_owned() };
         let of = |digest: Digest| check(std::slice::from_ref(&bundle), &keys(), &digest);
         of(SIGNED.parse().unwrap()).unwrap();
         assert!(of(Digest([7; 32])).unwrap_err().to_string().contains(SIGNED));

@@ -58,16 +58,12 @@ fn one(entry: &Item<'_>, resources: &[ResourceGrant], dangerous: &[&str]) -> Opt
 /// What an annotation of this key gives away; nothing where it is an ordinary one.
 #[must_use]
 pub fn dangerous_annotation(key: &str) -> Option<Danger> {
-    is_order(key).then_some(Danger {
-        key: "runtime-annotations",
-        why: "is an order to the container runtime",
-    })
+    is_order(key).then_some(Danger { key: "runtime-annotations", why: "is an order to the container runtime" })
 }
 
 /// A qualified name, as Kubernetes demands of an annotation's key.
 fn is_key(key: &str) -> bool {
-    key.split_once('/')
-        .map_or(is_name(key), |(domain, name)| is_domain(domain) && is_name(name))
+    key.split_once('/').map_or(is_name(key), |(domain, name)| is_domain(domain) && is_name(name))
 }
 
 fn domain(key: &str) -> &str {

@@ -12,8 +12,7 @@ const MOST: usize = 16;
 /// "Device names").
 #[must_use]
 pub fn is_cdi_device(name: &str) -> bool {
-    name.split_once('=')
-        .is_some_and(|(kind, device)| is_kind(kind) && is_name(device))
+    name.split_once('=').is_some_and(|(kind, device)| is_kind(kind) && is_name(device))
 }
 
 pub(crate) fn read(cdi: &Item<'_>) -> Vec<RuleEntry> {
@@ -54,8 +53,7 @@ fn is_kind(kind: &str) -> bool {
             && text.ends_with(|c: char| c.is_ascii_alphanumeric())
             && text.bytes().all(ok)
     };
-    kind.split_once('/')
-        .is_some_and(|(vendor, class)| part(vendor) && part(class))
+    kind.split_once('/').is_some_and(|(vendor, class)| part(vendor) && part(class))
 }
 
 fn is_name(name: &str) -> bool {
@@ -73,12 +71,7 @@ mod tests {
 
     #[test]
     fn cdi_names_are_those_of_the_specification() {
-        for good in [
-            "example.com/gpu=GPU-1",
-            "v/c=0",
-            "v.com/net-x=0000:3b:00.0",
-            "v.com/c=all",
-        ] {
+        for good in ["example.com/gpu=GPU-1", "v/c=0", "v.com/net-x=0000:3b:00.0", "v.com/c=all"] {
             assert!(is_cdi_device(good), "{good}");
         }
         for bad in [

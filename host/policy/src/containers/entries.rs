@@ -34,11 +34,7 @@ impl RuleEntry {
 
     /// The names that the key stands for, as far as the policy says them.
     pub(crate) fn names(&self, resources: &[ResourceGrant]) -> Vec<String> {
-        if self.key.contains(RESOURCE) {
-            exact(&self.key, resources)
-        } else {
-            vec![self.key.clone()]
-        }
+        if self.key.contains(RESOURCE) { exact(&self.key, resources) } else { vec![self.key.clone()] }
     }
 
     /// Reads an entry of a mapping, whatever its key.
@@ -105,9 +101,7 @@ fn rule(entry: &Item<'_>) -> Option<ValueRule> {
                     item.wrong_kind("a list of texts");
                     return None;
                 };
-                let is_template = ["{ids}", "{resource}", "{property."]
-                    .iter()
-                    .any(|part| text.contains(part));
+                let is_template = ["{ids}", "{resource}", "{property."].iter().any(|part| text.contains(part));
                 if is_template || text.len() > MOST_VALUE || text.contains('\0') {
                     item.error(format!(
                         "has in its list what is no plain value of at most {MOST_VALUE} bytes; a template stands alone, not in a list"

@@ -19,9 +19,7 @@ fn one(entry: &Item<'_>, resources: &[ResourceGrant]) -> Option<RuleEntry> {
     if !names.iter().all(|name| is_env_name(name)) {
         let shown = escape(entry.key, 80);
         let hint = "letters, digits and \"_\", not a digit first; {RESOURCE} stands for the resource's name";
-        entry.error_at_key(format!(
-            "\"{shown}\" is not the name of an environment variable; {hint}"
-        ));
+        entry.error_at_key(format!("\"{shown}\" is not the name of an environment variable; {hint}"));
         return None;
     }
     if !is_one_resources(entry, resources) {
@@ -30,9 +28,7 @@ fn one(entry: &Item<'_>, resources: &[ResourceGrant]) -> Option<RuleEntry> {
     let read = RuleEntry::read(entry)?;
     if names.iter().any(|name| is_loader_key(name)) && read.rule.is_free() {
         let hint = "write the value out, or a list of values";
-        entry.error(format!(
-            "decides which code a container runs, so the component must not choose it; {hint}"
-        ));
+        entry.error(format!("decides which code a container runs, so the component must not choose it; {hint}"));
         return None;
     }
     Some(read)

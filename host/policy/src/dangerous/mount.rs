@@ -11,10 +11,7 @@ const SYSTEM: &[(&str, &str)] = &[
     ("/home", "is people's own directories"),
     ("/proc", "is the node's processes"),
     ("/sys", "is the node's devices and kernel"),
-    (
-        "/dev",
-        "is the node's device nodes, which only hardware and host-nodes hand out one by one",
-    ),
+    ("/dev", "is the node's device nodes, which only hardware and host-nodes hand out one by one"),
     ("/var/lib/kubelet", "is the kubelet's own, with every pod's secrets"),
     ("/var/lib/etcd", "is the cluster's database"),
     ("/var/lib/rancher", "is the cluster's own"),
@@ -88,15 +85,9 @@ mod tests {
         ] {
             assert_eq!(dangerous_mount(path).map(|danger| danger.key), Some(key), "{path}");
         }
-        for path in [
-            "/opt/acme",
-            "/usr/lib64/libacme.so",
-            "/srv/models",
-            "/etcetera",
-            "/var/lib/vendor",
-            "/runner",
-            "/usr",
-        ] {
+        for path in
+            ["/opt/acme", "/usr/lib64/libacme.so", "/srv/models", "/etcetera", "/var/lib/vendor", "/runner", "/usr"]
+        {
             assert_eq!(dangerous_mount(path), None, "{path}");
         }
         for path in ["/opt/acme", "/usr", "/lib64/x"] {

@@ -141,11 +141,7 @@ mod tests {
     use super::*;
 
     fn character(major: u32, minor: u32) -> NodeNumber {
-        NodeNumber {
-            kind: NodeKind::Character,
-            major,
-            minor,
-        }
+        NodeNumber { kind: NodeKind::Character, major, minor }
     }
 
     #[test]
@@ -181,11 +177,7 @@ mod tests {
             // A name does not make it harmless.
             assert!(dangerous_node(Some("misc"), Some("fuse"), character(major, minor)).is_some());
         }
-        let flash = NodeNumber {
-            kind: NodeKind::Block,
-            major: 31,
-            minor: 0,
-        };
+        let flash = NodeNumber { kind: NodeKind::Block, major: 31, minor: 0 };
         assert!(dangerous_node(None, None, flash).is_some());
     }
 
@@ -217,10 +209,7 @@ mod tests {
             ("uio", "uio0"),
             ("misc", "uinput"),
         ] {
-            assert!(
-                dangerous_node(Some(class), Some(name), character(511, 511)).is_some(),
-                "{class} {name}"
-            );
+            assert!(dangerous_node(Some(class), Some(name), character(511, 511)).is_some(), "{class} {name}");
         }
     }
 
@@ -247,18 +236,10 @@ mod tests {
             ("infiniband_verbs", "uverbs0", 231, 192),
             ("acme", "acme0", 195, 0),
         ] {
-            assert_eq!(
-                dangerous_node(Some(class), Some(name), character(major, minor)),
-                None,
-                "{name}"
-            );
+            assert_eq!(dangerous_node(Some(class), Some(name), character(major, minor)), None, "{name}");
             assert_eq!(dangerous_node(None, None, character(major, minor)), None, "{name}");
         }
-        let disk = |major, minor| NodeNumber {
-            kind: NodeKind::Block,
-            major,
-            minor,
-        };
+        let disk = |major, minor| NodeNumber { kind: NodeKind::Block, major, minor };
         for number in [disk(7, 0), disk(1, 1), disk(8, 0), disk(10, 130), disk(21, 0)] {
             assert_eq!(dangerous_node(Some("block"), Some("loop0"), number), None, "{number}");
         }

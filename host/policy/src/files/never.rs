@@ -35,11 +35,9 @@ pub(crate) fn never(parts: &[&str]) -> Option<&'static str> {
         ["proc", rest @ ..] => proc(rest),
         ["sys", rest @ ..] => sys(rest),
         ["root" | "home", ..] => Some("is a user's own"),
-        [
-            "etc",
-            "shadow" | "shadow-" | "gshadow" | "gshadow-" | "sudoers" | "sudoers.d" | "krb5.keytab",
-            ..,
-        ] => Some("decides who may log in"),
+        ["etc", "shadow" | "shadow-" | "gshadow" | "gshadow-" | "sudoers" | "sudoers.d" | "krb5.keytab", ..] => {
+            Some("decides who may log in")
+        }
         ["etc", rest @ ..] if rest.contains(&"private") => Some("may hold a key"),
         ["var", "log", ..] => Some("is what every pod of the node writes"),
         ["boot", ..] => Some("may tell the kernel's addresses"),
@@ -54,9 +52,7 @@ fn secret(name: &str) -> Option<&'static str> {
         return Some("may hold a secret");
     }
     let key = name.ends_with("_key")
-        || [".key", ".pem", ".p12", ".pfx", ".keytab", ".jks"]
-            .iter()
-            .any(|end| name.ends_with(end))
+        || [".key", ".pem", ".p12", ".pfx", ".keytab", ".jks"].iter().any(|end| name.ends_with(end))
         || name.starts_with("id_rsa")
         || name.starts_with("id_ed25519")
         || name.starts_with("id_ecdsa")

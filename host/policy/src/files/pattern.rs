@@ -42,14 +42,9 @@ impl FilePattern {
             return Err(has("which may have only one \"**\""));
         }
         if !matches!(parts.first(), Some(Part::One(first)) if first.is_literal()) {
-            return Err(has(
-                "which must begin with a directory that is written out, such as /proc",
-            ));
+            return Err(has("which must begin with a directory that is written out, such as /proc"));
         }
-        Ok(Self {
-            text: text.to_owned(),
-            parts,
-        })
+        Ok(Self { text: text.to_owned(), parts })
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -96,9 +91,9 @@ impl FilePattern {
 fn matches(pattern: &[Part], path: &[&str]) -> bool {
     match pattern.split_first() {
         None => path.is_empty(),
-        Some((Part::One(first), rest)) => path
-            .split_first()
-            .is_some_and(|(part, others)| first.matches(part) && matches(rest, others)),
+        Some((Part::One(first), rest)) => {
+            path.split_first().is_some_and(|(part, others)| first.matches(part) && matches(rest, others))
+        }
         // At the end it stands for at least one part, elsewhere also for none.
         Some((Part::Many, [])) => !path.is_empty(),
         Some((Part::Many, rest)) => (0..=path.len()).any(|n| path.get(n..).is_some_and(|others| matches(rest, others))),
@@ -150,10 +145,7 @@ mod tests {
             FilePattern::parse(pattern).unwrap().matches(&parts)
         };
         assert!(matches("/proc/driver/acme/version", "/proc/driver/acme/version"));
-        assert!(matches(
-            "/proc/driver/acme/gpus/*/information",
-            "/proc/driver/acme/gpus/0000:3b:00.0/information"
-        ));
+        assert!(matches("/proc/driver/acme/gpus/*/information", "/proc/driver/acme/gpus/0000:3b:00.0/information"));
         assert!(!matches("/proc/driver/*", "/proc/driver/acme/version"));
         assert!(matches("/proc/driver/**", "/proc/driver/acme/version"));
         assert!(!matches("/proc/driver/**", "/proc/driver"));
@@ -171,18 +163,7 @@ mod tests {
 
     #[test]
     fn what_lists_too_much_is_refused() {
-        for bad in [
-            "/*/x",
-            "/**",
-            "/",
-            "x",
-            "/a/../b",
-            "/a/**/b/**",
-            "/a/b**",
-            "/a/[",
-            "/{a/b,c}",
-            "/a//b",
-        ] {
+        for bad in ["/*/x", "/**", "/", "x", "/a/../b", "/a/**/b/**", "/a/b**", "/a/[", "/{a/b,c}", "/a//b"] {
             assert!(FilePattern::parse(bad).is_err(), "{bad}");
         }
     }

@@ -61,12 +61,7 @@ impl Rename {
         let to = fields.need("to").and_then(|item| item.parse(granted));
         // A name and no pattern here, which `matches` compares.
         let conditions = Conditions::read(&fields.without("resource"));
-        Some(Self {
-            resource: resource?,
-            to: to?,
-            origin: entry.origin(),
-            conditions,
-        })
+        Some(Self { resource: resource?, to: to?, origin: entry.origin(), conditions })
     }
 }
 

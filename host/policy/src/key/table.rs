@@ -60,10 +60,7 @@ pub(crate) const COMPONENT: Section = Section {
     ],
 };
 
-pub(crate) const SIGNATURE: Section = Section {
-    name: "signature",
-    keys: &[key("cosign-key", Kind::Texts)],
-};
+pub(crate) const SIGNATURE: Section = Section { name: "signature", keys: &[key("cosign-key", Kind::Texts)] };
 
 pub(crate) const SELECTOR: Section = Section {
     name: "hardware",
@@ -103,10 +100,8 @@ pub(crate) const HOST_NODES: Section = Section {
     ],
 };
 
-pub(crate) const PARTITIONS: Section = Section {
-    name: "partitions",
-    keys: &[key("own", Kind::Paths), key("common", Kind::Paths)],
-};
+pub(crate) const PARTITIONS: Section =
+    Section { name: "partitions", keys: &[key("own", Kind::Paths), key("common", Kind::Paths)] };
 
 pub(crate) const EXEC: Section = Section {
     name: "exec",

@@ -81,9 +81,7 @@ impl LabelRule {
         }
         if groups.len() > MOST_OF_A_RULE {
             let count = groups.len();
-            return Err(Problem(format!(
-                "there would be {count} of it, more than {MOST_OF_A_RULE}"
-            )));
+            return Err(Problem(format!("there would be {count} of it, more than {MOST_OF_A_RULE}")));
         }
         for (name, units) in groups {
             match self.value_for(&units, replicas) {
@@ -110,17 +108,14 @@ impl LabelRule {
         if self.of == Of::Mixed && texts.iter().any(Result::is_ok) && texts.iter().any(Result::is_err) {
             return Ok(MIXED.to_owned());
         }
-        let values: BTreeSet<String> = texts
-            .into_iter()
-            .map(|text| label_value(&text?))
-            .collect::<Result<_, _>>()?;
+        let values: BTreeSet<String> = texts.into_iter().map(|text| label_value(&text?)).collect::<Result<_, _>>()?;
         let mut values = values.into_iter();
         match (values.next(), values.next()) {
             (Some(value), None) => Ok(value),
             (Some(_), Some(_)) if self.of == Of::Mixed => Ok(MIXED.to_owned()),
-            (Some(one), Some(other)) => Err(Problem(format!(
-                "the units differ: \"{one}\" and \"{other}\"; \"of\" says what then"
-            ))),
+            (Some(one), Some(other)) => {
+                Err(Problem(format!("the units differ: \"{one}\" and \"{other}\"; \"of\" says what then")))
+            }
             (None, _) => Err(Problem("there is no unit".to_owned())),
         }
     }

@@ -34,9 +34,7 @@ impl Name {
             )
         })?;
         if !is_domain(prefix) {
-            return Err(refuse(
-                "must have a domain in lower case before the \"/\", without placeholders",
-            ));
+            return Err(refuse("must have a domain in lower case before the \"/\", without placeholders"));
         }
         if is_kubernetes(prefix) && !is_within(prefix, FEATURES) {
             return Err(Problem(format!(
@@ -79,9 +77,7 @@ impl Name {
         if is_name(&name) {
             return Ok(format!("{}/{name}", self.prefix));
         }
-        Err(Problem(format!(
-            "its name would be \"{name}\", which is longer than {MOST}"
-        )))
+        Err(Problem(format!("its name would be \"{name}\", which is longer than {MOST}")))
     }
 
     /// Whether it could be this name.

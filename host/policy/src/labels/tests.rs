@@ -31,12 +31,7 @@ fn derive(labels: &Labels, units: &[Given]) -> Derived {
     let units: Vec<_> = units
         .iter()
         .map(|unit| LabelUnit {
-            facts: UnitFacts {
-                id: unit.id,
-                resource: &unit.resource,
-                devices: &[],
-                properties: &unit.properties,
-            },
+            facts: UnitFacts { id: unit.id, resource: &unit.resource, devices: &[], properties: &unit.properties },
             offered: &unit.resource,
             healthy: unit.healthy,
             numa_nodes: &unit.numa,
@@ -76,11 +71,7 @@ v.com/x.memory-mib: {value: "{property.memory}", of: min, in: MiB}
 v.com/x.total-gib: {value: "{property.memory}", of: total, in: GiB}
 v.com/x.driver: {value: "{property.driver}", of: max}
 "feature.node.kubernetes.io/x-{property.model}.count": "{count}""#;
-    let properties = [
-        ("model", "ACME H1 PCIe"),
-        ("memory", "25767706624"),
-        ("driver", "550.54.15"),
-    ];
+    let properties = [("model", "ACME H1 PCIe"), ("memory", "25767706624"), ("driver", "550.54.15")];
     let mut units = [unit("a", &properties), unit("b", &properties)];
     units[1].healthy = false;
     units[1].numa = [1].into();
@@ -97,11 +88,7 @@ v.com/x.driver: {value: "{property.driver}", of: max}
     v.com/x.total-gib=47
     v.com/x.usable=1
     ");
-    assert_eq!(
-        told(lines, &[]),
-        "",
-        "a node without units has no labels, and lacks none"
-    );
+    assert_eq!(told(lines, &[]), "", "a node without units has no labels, and lacks none");
 }
 
 #[test]
@@ -147,16 +134,11 @@ v.com/x.of-{property.model}: "{count}"
 v.com/x.odd-{property.odd}: "{count}"
 v.com/x.long: "{property.long}""#;
     let long = "l".repeat(64);
-    let more = [
-        ("memory", "much\u{1b}"),
-        ("huge", "9223372036854775807"),
-        ("odd", "\u{202e}"),
-        ("long", long.as_str()),
-    ];
+    let more =
+        [("memory", "much\u{1b}"), ("huge", "9223372036854775807"), ("odd", "\u{202e}"), ("long", long.as_str())];
     let mut units = [unit("a", &[("model", "A")]), unit("b", &[])];
     for unit in &mut units {
-        unit.properties
-            .extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        unit.properties.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
     insta::assert_snapshot!(told(lines, &units), @r#"
     v.com/x.mixed=mixed
@@ -195,12 +177,7 @@ fn names_that_no_label_may_have_are_refused() {
     insta::assert_snapshot!(problem("kubernetes.io/x"), @"must not be in kubernetes.io, which is Kubernetes' own; take the vendor's domain, or feature.node.kubernetes.io");
     insta::assert_snapshot!(problem("V.com/x"), @r#"must have a domain in lower case before the "/", without placeholders"#);
     insta::assert_snapshot!(problem("v.com/{property.x}"), @r#"must not begin with a placeholder behind the "/"; such as vendor.com/gpu.{property.model}: the policy decides which labels there may be"#);
-    for bad in [
-        "node-role.kubernetes.io/control-plane",
-        "x.k8s.io/y",
-        "k8s.io/y",
-        "evilfeature.node.kubernetes.io/x",
-    ] {
+    for bad in ["node-role.kubernetes.io/control-plane", "x.k8s.io/y", "k8s.io/y", "evilfeature.node.kubernetes.io/x"] {
         assert!(problem(bad).contains("Kubernetes' own"), "{bad}");
     }
     let long = "n".repeat(64);
@@ -210,12 +187,7 @@ fn names_that_no_label_may_have_are_refused() {
     }
     let domain = format!("{}.com", "d".repeat(64));
     assert!(problem(&format!("{domain}/x")).contains("must have a domain"));
-    for good in [
-        "feature.node.kubernetes.io/x",
-        "a.feature.node.kubernetes.io/x",
-        "notk8s.io/x",
-        "v.com/X_1.a-b",
-    ] {
+    for good in ["feature.node.kubernetes.io/x", "a.feature.node.kubernetes.io/x", "notk8s.io/x", "v.com/X_1.a-b"] {
         assert_eq!(rules(&format!("{good}: x")).0.len(), 1, "{good}");
     }
     assert_eq!(rules(&format!("v.com/{}: x", &long[1..])).0.len(), 1);
@@ -223,12 +195,7 @@ fn names_that_no_label_may_have_are_refused() {
 
 #[test]
 fn rules_that_mean_nothing_are_refused() {
-    let problem = |rule: &str| {
-        read(&with(&format!("labels: {{v.com/x: {rule}}}")))
-            .map(drop)
-            .unwrap_err()
-            .to_string()
-    };
+    let problem = |rule: &str| read(&with(&format!("labels: {{v.com/x: {rule}}}"))).map(drop).unwrap_err().to_string();
     insta::assert_snapshot!(problem("5"), @r#"policy.yaml:7:23: "v.com/x" in plugin "p" must be a template or a mapping, not a number; put it in quotes"#);
     insta::assert_snapshot!(problem(r#""{ids}""#), @r#"policy.yaml:7:23: "v.com/x" in plugin "p" must be a template, not "{ids}"; its placeholders are {property.NAME}, {resource}, {count}, {healthy}, {numa-nodes} and {replicas}; {{ or }} is a brace"#);
     insta::assert_snapshot!(problem("{of: min}"), @r#"policy.yaml:7:23: label "v.com/x" of plugin "p" has no "value""#);
@@ -282,13 +249,7 @@ fn a_label_is_one_plugins() {
 fn a_rule_is_of_no_name_that_is_none() {
     let labels = rules("v.com/gpu.{property.p}: x");
     assert!(labels.grants("v.com/gpu.a", "1") && !labels.grants("v.com/gpu.a", "-1"));
-    for name in [
-        "v.com/gpu.a b",
-        "v.com/gpu.a/b",
-        "v.com/gpu.",
-        "v.com/gpu.a-",
-        "v.com/gpu.\u{fc}x",
-    ] {
+    for name in ["v.com/gpu.a b", "v.com/gpu.a/b", "v.com/gpu.", "v.com/gpu.a-", "v.com/gpu.\u{fc}x"] {
         assert!(!labels.grants(name, "x"), "{name}");
     }
 }

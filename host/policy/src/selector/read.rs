@@ -36,13 +36,7 @@ impl Selector {
             let read = |node: Item<'_>| NodeOffer::read(&node, subsystem.unwrap_or(""), &place);
             offers.filter_map(read).collect()
         });
-        Some(Self {
-            subsystem: subsystem?.to_owned(),
-            usage,
-            nodes,
-            origin: item.origin(),
-            conditions,
-        })
+        Some(Self { subsystem: subsystem?.to_owned(), usage, nodes, origin: item.origin(), conditions })
     }
 }
 
@@ -59,9 +53,7 @@ fn conditions(fields: &Fields<'_>, subsystem: Option<&str>) -> Conditions {
             _ => format!("state the attribute that it has: attributes: {{{key}: …}}"),
         };
         let (buses, shown) = (buses.join(" and "), escape(subsystem, 64));
-        item.error_at_key(format!(
-            "\"{key}\" in a selector is for {buses}, not for \"{shown}\"; {hint}"
-        ));
+        item.error_at_key(format!("\"{key}\" in a selector is for {buses}, not for \"{shown}\"; {hint}"));
         None
     };
     let numbers = |item: Item<'_>| item.each(usize::MAX, identity);
@@ -112,7 +104,5 @@ pub(crate) fn problem_of_attribute(path: &str) -> Option<String> {
     if path.split('/').any(|component| matches!(component, "" | "." | "..")) {
         return Some("must be a path relative to the device, without \"//\", \".\" and \"..\"".to_owned());
     }
-    attribute_rule(path)
-        .err()
-        .map(|reason| format!("is never read: it {reason}"))
+    attribute_rule(path).err().map(|reason| format!("is never read: it {reason}"))
 }

@@ -31,11 +31,7 @@ fn errors(text: &str) -> String {
 #[test]
 fn an_annotation_belongs_to_one_plugin() {
     let one = "containers: {annotations: {v.com/mode: any}}";
-    read(&two(
-        one,
-        "containers: {annotations: {v.com/speed: any}, env: {MODE: any}}",
-    ))
-    .unwrap();
+    read(&two(one, "containers: {annotations: {v.com/speed: any}, env: {MODE: any}}")).unwrap();
     insta::assert_snapshot!(errors(&two(one, one)), @r#"policy.yaml:11:32: plugin "b" may set the annotation "v.com/mode", as plugin "a" may (policy.yaml:7): a container with both would get one of the values in random order"#);
 }
 
@@ -82,11 +78,5 @@ fn a_variable_belongs_to_one_plugin_also_by_its_resources_name() {
         errors(&two(env, "containers: {env: {V_COM_A_IDS: any}}")).contains("plugin \"b\" may set \"V_COM_A_IDS\"")
     );
     // What a pattern will name is not known yet.
-    read(&two_with(
-        "v.com/a*",
-        env,
-        "v.com/b",
-        "containers: {env: {V_COM_A1_IDS: any}}",
-    ))
-    .unwrap();
+    read(&two_with("v.com/a*", env, "v.com/b", "containers: {env: {V_COM_A1_IDS: any}}")).unwrap();
 }

@@ -18,10 +18,7 @@ impl Device {
             subsystem: subsystem.to_owned(),
             name: name.to_owned(),
             driver: None,
-            attributes: attributes
-                .iter()
-                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-                .collect(),
+            attributes: attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         }
     }
 }
@@ -42,12 +39,7 @@ impl DeviceFacts for Device {
 }
 
 fn gpu() -> Device {
-    let attributes = [
-        ("vendor", "0x10de"),
-        ("device", "0x2335"),
-        ("class", "0x030200"),
-        ("numa_node", "0"),
-    ];
+    let attributes = [("vendor", "0x10de"), ("device", "0x2335"), ("class", "0x030200"), ("numa_node", "0")];
     let mut device = Device::new("pci", "0000:3b:00.0", &attributes);
     device.driver = Some("acme".to_owned());
     device
@@ -90,11 +82,7 @@ fn the_sample_is_read() {
 #[test]
 fn every_example_on_the_page_for_people_is_read() {
     let page = include_str!("../../../../docs/policy.md");
-    let examples: Vec<&str> = page
-        .split("```yaml\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
+    let examples: Vec<&str> = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(examples.len(), 13);
     for example in examples {
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
@@ -127,32 +115,12 @@ fn what_is_not_said_has_its_default() {
 #[test]
 fn several_files_are_one_policy_in_their_order() {
     let one = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  b: {component: {file: b.wasm}, resources: [v.com/b]}\n";
-    let two = one
-        .replace("b:", "a:")
-        .replace("/b]", "/a]")
-        .replace("devgate.deva:", "devgate.dev");
-    let files = [
-        PolicyFile {
-            name: "1.yaml",
-            text: one,
-        },
-        PolicyFile {
-            name: "2.yaml",
-            text: &two,
-        },
-    ];
+    let two = one.replace("b:", "a:").replace("/b]", "/a]").replace("devgate.deva:", "devgate.dev");
+    let files = [PolicyFile { name: "1.yaml", text: one }, PolicyFile { name: "2.yaml", text: &two }];
     let policy = parse(&files).unwrap();
-    assert_eq!(
-        policy.plugins.keys().map(|name| name.as_str()).collect::<Vec<_>>(),
-        ["b", "a"]
-    );
+    assert_eq!(policy.plugins.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     assert_eq!(policy.plugins["a"].origin.to_string(), "2.yaml:4");
-    assert!(
-        read("apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins: {}\n")
-            .unwrap()
-            .plugins
-            .is_empty()
-    );
+    assert!(read("apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins: {}\n").unwrap().plugins.is_empty());
 }
 
 #[test]
@@ -195,10 +163,7 @@ fn all_that_a_selector_states_must_hold() {
 fn the_key_that_does_not_hold_is_named() {
     let unmet = |selector: &str| plugin(&format!("hardware:\n  - {selector}")).hardware[0].unmet(&gpu());
     assert_eq!(unmet("{subsystem: drm}"), Some("subsystem"));
-    assert_eq!(
-        unmet("{subsystem: pci, vendor: \"0x10de\", device: \"0x0001\"}"),
-        Some("device")
-    );
+    assert_eq!(unmet("{subsystem: pci, vendor: \"0x10de\", device: \"0x0001\"}"), Some("device"));
     assert_eq!(unmet("{subsystem: pci, driver: vfio-pci}"), Some("driver"));
     assert_eq!(unmet("{subsystem: pci, attributes: {x: \"*\"}}"), Some("attributes"));
     assert_eq!(unmet("{subsystem: pci}"), None);
@@ -209,27 +174,13 @@ fn usb_devices_are_selected_by_their_own_attributes() {
     let stick = Device::new(
         "usb",
         "1-2",
-        &[
-            ("idVendor", "0403"),
-            ("idProduct", "6001"),
-            ("serial", "A1"),
-            ("product", "UART"),
-        ],
+        &[("idVendor", "0403"), ("idProduct", "6001"), ("serial", "A1"), ("product", "UART")],
     );
-    assert!(matches(
-        "{subsystem: usb, vendor: \"0403\", product: \"0x6001\", serial: A1}",
-        &stick
-    ));
-    assert!(!matches(
-        "{subsystem: usb, vendor: \"0403\", product: \"6002\"}",
-        &stick
-    ));
+    assert!(matches("{subsystem: usb, vendor: \"0403\", product: \"0x6001\", serial: A1}", &stick));
+    assert!(!matches("{subsystem: usb, vendor: \"0403\", product: \"6002\"}", &stick));
     assert!(!matches("{subsystem: usb, vendor: \"0403\", serial: [A2, A3]}", &stick));
     // An interface has no identity of its own.
-    assert!(!matches(
-        "{subsystem: usb, vendor: \"0403\"}",
-        &Device::new("usb", "1-2:1.0", &[])
-    ));
+    assert!(!matches("{subsystem: usb, vendor: \"0403\"}", &Device::new("usb", "1-2:1.0", &[])));
 }
 
 #[test]
@@ -245,19 +196,14 @@ fn a_bridge_is_selected_only_by_its_whole_name() {
         assert!(!matches(fails, &bridge), "{fails}");
     }
     assert!(matches("{subsystem: pci, name: \"0000:3a:00.0\"}", &bridge));
-    assert!(matches(
-        "{subsystem: pci, class: \"0x0604\", name: [x, \"0000:3a:00.0\"]}",
-        &bridge
-    ));
+    assert!(matches("{subsystem: pci, class: \"0x0604\", name: [x, \"0000:3a:00.0\"]}", &bridge));
 }
 
 #[test]
 fn nodes_are_offered_only_as_the_selector_says() {
     let offer = |nodes: &str, subsystem: &str, name: &str| {
         let text = format!("hardware:\n  - {{subsystem: pci, vendor: \"0x10de\", use: offer{nodes}}}");
-        plugin(&text).hardware[0]
-            .node_offer(subsystem, name)
-            .map(|grant| (grant.access.to_string(), grant.shared))
+        plugin(&text).hardware[0].node_offer(subsystem, name).map(|grant| (grant.access.to_string(), grant.shared))
     };
     let own = |access: &str, shared| Some((access.to_owned(), shared));
     assert_eq!(offer("", "drm", "card0"), None);
@@ -275,53 +221,19 @@ fn nodes_are_offered_only_as_the_selector_says() {
 #[test]
 fn host_nodes_are_granted_by_plain_paths_under_dev() {
     let nodes = read(SAMPLE).unwrap().plugins["acme"].host_nodes.clone();
-    let exclusive = NodeGrant {
-        access: Access::READ_WRITE,
-        shared: false,
-        container_path: None,
-    };
+    let exclusive = NodeGrant { access: Access::READ_WRITE, shared: false, container_path: None };
     assert_eq!(nodes.grant("/dev/acme0"), Some(exclusive.clone()));
-    assert_eq!(
-        nodes.grant("/dev/acmectl"),
-        Some(NodeGrant {
-            shared: true,
-            ..exclusive
-        })
-    );
-    for path in [
-        "/dev/acme",
-        "/dev/acme0/x",
-        "/dev/../dev/acme0",
-        "/dev//acme0",
-        "dev/acme0",
-        "/dev/acme-modeset",
-        "/dev/",
-        "",
-    ] {
+    assert_eq!(nodes.grant("/dev/acmectl"), Some(NodeGrant { shared: true, ..exclusive }));
+    for path in
+        ["/dev/acme", "/dev/acme0/x", "/dev/../dev/acme0", "/dev//acme0", "dev/acme0", "/dev/acme-modeset", "/dev/", ""]
+    {
         assert_eq!(nodes.grant(path), None, "{path}");
     }
     let unseen = plugin("host-nodes: {exclusive: \"/dev/x[0-4]\", shared: [\"/dev/x*\"], access: r}").host_nodes;
+    assert_eq!(unseen.grant("/dev/x3"), Some(NodeGrant { access: Access::READ, shared: false, container_path: None }));
+    assert_eq!(unseen.grant("/dev/x5"), Some(NodeGrant { access: Access::READ, shared: true, container_path: None }));
     assert_eq!(
-        unseen.grant("/dev/x3"),
-        Some(NodeGrant {
-            access: Access::READ,
-            shared: false,
-            container_path: None
-        })
-    );
-    assert_eq!(
-        unseen.grant("/dev/x5"),
-        Some(NodeGrant {
-            access: Access::READ,
-            shared: true,
-            container_path: None
-        })
-    );
-    assert_eq!(
-        unseen
-            .patterns()
-            .map(|(text, shared, _)| (text, shared))
-            .collect::<Vec<_>>(),
+        unseen.patterns().map(|(text, shared, _)| (text, shared)).collect::<Vec<_>>(),
         [("/dev/x[0-4]", false), ("/dev/x*", true)]
     );
 }
@@ -333,20 +245,10 @@ fn environment_is_granted_per_resource() {
             .replace("[v.com/x]", "[v.com/x, w.com/y-z]");
     let policy = read(&text).unwrap();
     let containers = &policy.plugins["p"].containers;
-    let (x, y) = (
-        containers.rules(&resource("v.com/x")),
-        containers.rules(&resource("w.com/y-z")),
-    );
-    let record = [Record {
-        id: "a",
-        properties: &[],
-    }];
+    let (x, y) = (containers.rules(&resource("v.com/x")), containers.rules(&resource("w.com/y-z")));
+    let record = [Record { id: "a", properties: &[] }];
     x.env.get("V_COM_X_IDS").unwrap().check("v.com/x=a", &record).unwrap();
-    y.env
-        .get("W_COM_Y_Z_IDS")
-        .unwrap()
-        .check("w.com/y-z=a", &record)
-        .unwrap();
+    y.env.get("W_COM_Y_Z_IDS").unwrap().check("w.com/y-z=a", &record).unwrap();
     y.env.get("MODE_W_COM_Y_Z").unwrap().check("", &record).unwrap();
     assert_eq!(x.env.get("W_COM_Y_Z_IDS"), None);
     assert_eq!(x.env.get("{RESOURCE}_IDS"), None);
@@ -371,10 +273,7 @@ fn loader_variables_need_their_value_written_out() {
         "LD_DEBUG: any",
     ] {
         let errors = read(&super::with(&format!("containers: {{env: {{{free}}}}}"))).unwrap_err();
-        assert!(
-            errors.to_string().contains("decides which code a container runs"),
-            "{free}: {errors}"
-        );
+        assert!(errors.to_string().contains("decides which code a container runs"), "{free}: {errors}");
     }
 }
 
@@ -421,10 +320,7 @@ fn limits_are_read_within_their_ranges() {
         (limits.memory, limits.cpu, limits.deadline),
         (ByteSize::mib(64), Duration::from_secs(1), Duration::from_secs(5))
     );
-    assert_eq!(
-        (limits.instances, limits.table_elements, limits.log, limits.host_calls),
-        (60, 20_000, ByteSize(0), 7)
-    );
+    assert_eq!((limits.instances, limits.table_elements, limits.log, limits.host_calls), (60, 20_000, ByteSize(0), 7));
     assert_eq!(limits.functions, Limits::default().functions);
     for (key, least, below, most, above) in [
         ("memory", "64KiB", "63KiB", "1GiB", "1025MiB"),
@@ -452,10 +348,7 @@ fn limits_are_read_within_their_ranges() {
 #[test]
 fn health_and_replicas_are_read_within_their_ranges() {
     let health = plugin("health: {stale-after: 2m, check-every: 100ms, enumerate-every: 1h}").health;
-    assert_eq!(
-        (health.stale_after, health.check_every),
-        (Duration::from_secs(120), Duration::from_millis(100))
-    );
+    assert_eq!((health.stale_after, health.check_every), (Duration::from_secs(120), Duration::from_millis(100)));
     let ok = |lines: &str| read(&super::with(lines)).is_ok();
     for (good, bad) in [
         ("health: {check-every: 1h}", "health: {check-every: 99ms}"),
@@ -494,10 +387,7 @@ fn a_component_in_a_registry_is_named_by_its_digest_and_may_need_a_signature() {
     let ComponentSource::Oci(reference) = &pulled.component else {
         panic!("{:?}", pulled.component);
     };
-    assert_eq!(
-        (reference.repository.name.as_str(), reference.digest.0[31]),
-        ("vendor/gpu", 1)
-    );
+    assert_eq!((reference.repository.name.as_str(), reference.digest.0[31]), ("vendor/gpu", 1));
     assert_eq!(pulled.cosign_keys.as_deref(), Some(&["vendor.pem".to_owned()][..]));
     assert_eq!(policy.plugins["all"].cosign_keys, None);
 }

@@ -42,10 +42,7 @@ fn problems(text: &str) -> Vec<String> {
 
 fn examples() -> Vec<(PathBuf, String)> {
     let directory = root().join("deploy/policies");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let text = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -96,11 +93,8 @@ fn every_example_policy_is_read_and_meets_the_schema() {
 fn the_example_policies_do_not_claim_the_same() {
     let examples = examples();
     let names: Vec<String> = examples.iter().map(|(path, _)| path.display().to_string()).collect();
-    let files: Vec<crate::PolicyFile<'_>> = examples
-        .iter()
-        .zip(&names)
-        .map(|((_, text), name)| crate::PolicyFile { name, text })
-        .collect();
+    let files: Vec<crate::PolicyFile<'_>> =
+        examples.iter().zip(&names).map(|((_, text), name)| crate::PolicyFile { name, text }).collect();
     let policy = crate::parse(&files).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(policy.plugins.len(), 6);
 }
@@ -165,13 +159,10 @@ fn the_schema_accepts_a_policy_with_every_key() {
 fn the_defaults_of_the_page_are_those_of_the_host() {
     let page = page();
     let written = |section: &Section| {
-        let keys = section
-            .keys
-            .iter()
-            .map(|key| match words::of(&page, section, key).default {
-                words::Default::Is(text) => format!("{}: {text}", key.name),
-                other => panic!("{}: {other:?}", key.name),
-            });
+        let keys = section.keys.iter().map(|key| match words::of(&page, section, key).default {
+            words::Default::Is(text) => format!("{}: {text}", key.name),
+            other => panic!("{}: {other:?}", key.name),
+        });
         keys.collect::<Vec<_>>().join(", ")
     };
     let lines = format!(

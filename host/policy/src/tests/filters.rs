@@ -12,12 +12,8 @@ fn resource(name: &str) -> ResourceName {
 /// Where a unit of `v.com/x` with one device and one property belongs: the name, `left` or `not granted`.
 fn place(policy: &PluginPolicy, id: &str, of: &str, device: &str, mode: &str) -> String {
     let (of, properties) = (resource(of), [("mode".to_owned(), mode.to_owned())]);
-    let placed = policy.place(&UnitFacts {
-        id,
-        resource: &of,
-        devices: &[&format!("other/{device}")],
-        properties: &properties,
-    });
+    let placed =
+        policy.place(&UnitFacts { id, resource: &of, devices: &[&format!("other/{device}")], properties: &properties });
     match placed {
         Placed::Offered(name) => name.to_string(),
         Placed::Left(origin) => format!("left {origin}"),
@@ -39,12 +35,7 @@ fn a_device_filter_is_about_all_that_a_unit_is_made_of() {
     let resource = resource("v.com/x");
     let place = |text: &str, devices: &[&str]| {
         let policy = plugin(text);
-        let facts = UnitFacts {
-            id: "a",
-            resource: &resource,
-            devices,
-            properties: &[],
-        };
+        let facts = UnitFacts { id: "a", resource: &resource, devices, properties: &[] };
         matches!(policy.place(&facts), Placed::Offered(_))
     };
     let two = ["bus/d/card0", "bus/e"];
@@ -138,11 +129,7 @@ fn replicas_are_spread_unless_the_policy_says_otherwise() {
 #[test]
 fn a_list_has_at_most_256_filters() {
     let list = |key: &str, entry: &str, n: usize| format!("{key}: [{}]", vec![entry; n].join(", "));
-    for (key, entry) in [
-        ("only", "{id: a}"),
-        ("except", "{id: a}"),
-        ("rename", "{resource: v.com/r, to: v.com/x}"),
-    ] {
+    for (key, entry) in [("only", "{id: a}"), ("except", "{id: a}"), ("rename", "{resource: v.com/r, to: v.com/x}")] {
         assert!(read(&with(&list(key, entry, 256))).is_ok(), "{key}");
         assert!(read(&with(&list(key, entry, 257))).is_err(), "{key}");
     }

@@ -39,12 +39,8 @@ fn a_patterns_resources_have_rules_of_their_own() {
     let keys: Vec<&str> = rules.annotations.keys().map(String::as_str).collect();
     assert_eq!(keys, ["v.com/V_COM_AF_1"]);
     assert!(rules.annotations.get("v.com/V_COM_X").is_none() && rules.env.get("V_COM_X_IDS").is_none());
-    let written: Vec<String> = all
-        .containers
-        .env
-        .iter()
-        .map(|entry| format!("{}: {} ({})", entry.key, entry.rule, entry.origin))
-        .collect();
+    let written: Vec<String> =
+        all.containers.env.iter().map(|entry| format!("{}: {} ({})", entry.key, entry.rule, entry.origin)).collect();
     assert_eq!(
         written,
         [
@@ -58,18 +54,11 @@ fn a_patterns_resources_have_rules_of_their_own() {
 #[test]
 fn only_a_template_is_set_by_the_host() {
     let rules = everything().containers.rules(&resource("v.com/x")).into_owned();
-    let records = [Record {
-        id: "a",
-        properties: &[],
-    }];
+    let records = [Record { id: "a", properties: &[] }];
     let set = |key: &str| rules.env.get(key).unwrap().template().map(|t| t.expand(&records));
     assert_eq!(set("V_COM_X_IDS"), Some(Ok("a".to_owned())));
     assert_eq!((set("V_COM_X_MODE"), set("V_COM_X_HINT")), (None, None));
-    let uuid = rules
-        .cdi
-        .get("v.com/x")
-        .and_then(ValueRule::template)
-        .map(Template::as_str);
+    let uuid = rules.cdi.get("v.com/x").and_then(ValueRule::template).map(Template::as_str);
     assert_eq!(uuid, Some("{property.uuid}"));
     assert!(rules.cdi.get("v.com/y").is_none());
 }
@@ -79,10 +68,7 @@ fn the_samples_cdi_devices_are_one_for_each_unit() {
     let policy = read(SAMPLE).unwrap();
     let rules = policy.plugins["acme"].containers.rules(&resource("example.com/gpu"));
     let (kind, rule) = rules.cdi.iter().next().unwrap();
-    let name = rule.template().unwrap().expand(&[Record {
-        id: "GPU-1",
-        properties: &[],
-    }]);
+    let name = rule.template().unwrap().expand(&[Record { id: "GPU-1", properties: &[] }]);
     assert_eq!((kind.as_str(), name), ("example.com/gpu", Ok("GPU-1".to_owned())));
 }
 
@@ -90,10 +76,7 @@ fn the_samples_cdi_devices_are_one_for_each_unit() {
 fn mounts_are_granted_by_name() {
     let all = everything();
     let socket = all.containers.mounts.get("socket").unwrap();
-    assert_eq!(
-        (socket.source.as_str(), socket.target.as_str()),
-        ("/run/vendor", "/run/vendor")
-    );
+    assert_eq!((socket.source.as_str(), socket.target.as_str()), ("/run/vendor", "/run/vendor"));
     assert!(socket.writable && socket.unchecked && socket.origin.line == 28);
     let lib = all.containers.mounts.get("lib").unwrap();
     assert!(!lib.writable && !lib.unchecked);
@@ -104,11 +87,7 @@ fn mounts_are_granted_by_name() {
 #[test]
 fn a_danger_is_accepted_by_its_key_alone() {
     let all = everything();
-    let number = |major, minor| NodeNumber {
-        kind: NodeKind::Character,
-        major,
-        minor,
-    };
+    let number = |major, minor| NodeNumber { kind: NodeKind::Character, major, minor };
     let bus = dangerous_node(None, None, number(89, 0)).unwrap();
     assert_eq!(bus.key, "i2c");
     assert!(all.accepts(&bus));
@@ -121,15 +100,9 @@ fn nodes_have_a_path_of_their_own_where_the_policy_says_so() {
     let all = everything();
     let grant = all.hardware[1].node_offer("tty", "ttyUSB0").unwrap();
     assert_eq!(grant.container_path("/dev/ttyUSB0"), "/dev/serial/ttyUSB0");
-    assert_eq!(
-        all.host_nodes.grant("/dev/x3").unwrap().container_path("/dev/x3"),
-        "/dev/v/x3"
-    );
+    assert_eq!(all.host_nodes.grant("/dev/x3").unwrap().container_path("/dev/x3"), "/dev/v/x3");
     let plain = plugin("host-nodes: {shared: /dev/x}");
-    assert_eq!(
-        plain.host_nodes.grant("/dev/x").unwrap().container_path("/dev/x"),
-        "/dev/x"
-    );
+    assert_eq!(plain.host_nodes.grant("/dev/x").unwrap().container_path("/dev/x"), "/dev/x");
 }
 
 #[test]
@@ -137,10 +110,7 @@ fn what_comes_later_is_read_all_the_same() {
     let all = everything();
     assert_eq!(all.kernel_log[0].as_str(), "^vendor ([0-9]+): failed");
     let control = &all.control[0];
-    assert_eq!(
-        (control.attribute.as_str(), control.values.as_slice()),
-        ("reset", &["1".to_owned()][..])
-    );
+    assert_eq!((control.attribute.as_str(), control.values.as_slice()), ("reset", &["1".to_owned()][..]));
     assert!(control.prepare && control.release && all.state);
     let once = plugin("control: [{attribute: reset, values: a, moment: release}]");
     assert!(!once.control[0].prepare && once.control[0].release);
@@ -149,10 +119,7 @@ fn what_comes_later_is_read_all_the_same() {
 #[test]
 fn files_are_read_and_listed_as_the_patterns_say() {
     let files = read(SAMPLE).unwrap().plugins["acme"].files.clone();
-    for path in [
-        "/proc/driver/acme/version",
-        "/proc/driver/acme/gpus/0000:3b:00.0/information",
-    ] {
+    for path in ["/proc/driver/acme/version", "/proc/driver/acme/gpus/0000:3b:00.0/information"] {
         assert_eq!(files.check(path), Ok(()), "{path}");
     }
     for path in [

@@ -194,16 +194,7 @@ plugins:
         policy.yaml:14:24: plugin "c" may set "V_COM_Y_OK", as plugin "a" may (policy.yaml:7): a container with both would get one of the values in random order
         policy.yaml:18:24: plugin "d" may set "XD_COM_C_C", for another of its resources: a container with both would get one of the values in random order
         "#);
-    let files = [
-        PolicyFile {
-            name: "a.yaml",
-            text: SAMPLE,
-        },
-        PolicyFile {
-            name: "b.yaml",
-            text: SAMPLE,
-        },
-    ];
+    let files = [PolicyFile { name: "a.yaml", text: SAMPLE }, PolicyFile { name: "b.yaml", text: SAMPLE }];
     insta::assert_snapshot!(parse(&files).unwrap_err(), @r#"
         b.yaml:4:3: plugin "acme" is also in a.yaml:4
         b.yaml:25:3: plugin "nics" is also in a.yaml:25
@@ -262,26 +253,11 @@ plugins:
 #[test]
 fn one_file_that_is_not_yaml_hides_no_other() {
     let files = [
-        PolicyFile {
-            name: "bad.yaml",
-            text: "plugins:\n  a: {b: c\n",
-        },
-        PolicyFile {
-            name: "dup.yaml",
-            text: "plugins:\n  a: {}\n  a: {}\n",
-        },
-        PolicyFile {
-            name: "bomb.yaml",
-            text: "a: &a [x]\nb: &b [*a, *a]\n",
-        },
-        PolicyFile {
-            name: "tab.yaml",
-            text: "plugins:\n\ta: 1\n",
-        },
-        PolicyFile {
-            name: "unknown.yaml",
-            text: "plugin: {}\n",
-        },
+        PolicyFile { name: "bad.yaml", text: "plugins:\n  a: {b: c\n" },
+        PolicyFile { name: "dup.yaml", text: "plugins:\n  a: {}\n  a: {}\n" },
+        PolicyFile { name: "bomb.yaml", text: "a: &a [x]\nb: &b [*a, *a]\n" },
+        PolicyFile { name: "tab.yaml", text: "plugins:\n\ta: 1\n" },
+        PolicyFile { name: "unknown.yaml", text: "plugin: {}\n" },
     ];
     insta::assert_snapshot!(parse(&files).unwrap_err(), @r#"
         bad.yaml:2:6: cannot be read as YAML: unclosed bracket '{'

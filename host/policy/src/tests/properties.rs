@@ -22,11 +22,7 @@ fn device() -> impl Strategy<Value = Device> {
     let numa = prop_oneof![Just(None), Just(Some("0")), Just(Some("-1"))];
     (vendor, class, driver, numa, 0..4_u16, any::<bool>()).prop_map(|(vendor, class, driver, numa, id, sriov)| {
         let id = format!("0x{id:04x}");
-        let mut device = Device::new(
-            "pci",
-            "0000:3b:00.0",
-            &[("vendor", vendor), ("class", class), ("device", &id)],
-        );
+        let mut device = Device::new("pci", "0000:3b:00.0", &[("vendor", vendor), ("class", class), ("device", &id)]);
         device.driver = driver.map(str::to_owned);
         let mut set = |key: &str, value: Option<&str>| {
             value.map(|value| device.attributes.insert(key.to_owned(), value.to_owned()))

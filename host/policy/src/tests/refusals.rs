@@ -114,23 +114,11 @@ fn annotations_with_mistakes_are_refused() {
     assert!(ok(
         "containers: {annotations: {com.example.fpga.mode: fpga.example.com/region, v.com/x: any, plain: [a, b]}}"
     ));
-    assert!(ok(
-        "dangerous: runtime-annotations\ncontainers: {annotations: {run.oci.x: any}}"
-    ));
+    assert!(ok("dangerous: runtime-annotations\ncontainers: {annotations: {run.oci.x: any}}"));
     let several = "containers: {annotations: {v.com/x: any}}";
     let text = with(several).replace("[v.com/x]", "[v.com/x, v.com/y]");
-    assert!(
-        read(&text)
-            .unwrap_err()
-            .to_string()
-            .contains("would be set by each of this plugin's 2 resources")
-    );
-    let annotations = |n| {
-        format!(
-            "containers: {{annotations: {}}}",
-            map(n, |n| format!("v.com/a{n}: any"))
-        )
-    };
+    assert!(read(&text).unwrap_err().to_string().contains("would be set by each of this plugin's 2 resources"));
+    let annotations = |n| format!("containers: {{annotations: {}}}", map(n, |n| format!("v.com/a{n}: any")));
     assert!(ok(&annotations(64)) && !ok(&annotations(65)));
 }
 
@@ -190,43 +178,13 @@ fn mounts_with_mistakes_are_refused() {
         policy.yaml:18:37: "target" in mount "i" of plugin "p" has "/var/run/secrets/x", which is where no container gets a mount from a plugin
         policy.yaml:19:12: mount "j" of plugin "p" must be a mapping, not text
         "#);
-    for target in [
-        "/",
-        "/etc",
-        "/dev",
-        "/lib64",
-        "/usr/lib",
-        "/usr/lib64",
-        "/sys",
-        "/etc/hosts",
-        "/dev/shm",
-        "/run",
-        "/proc/x",
-    ] {
-        assert!(
-            !ok(&format!(
-                "containers: {{mounts: {{a: {{source: /srv/a, target: {target}}}}}}}"
-            )),
-            "{target}"
-        );
+    for target in
+        ["/", "/etc", "/dev", "/lib64", "/usr/lib", "/usr/lib64", "/sys", "/etc/hosts", "/dev/shm", "/run", "/proc/x"]
+    {
+        assert!(!ok(&format!("containers: {{mounts: {{a: {{source: /srv/a, target: {target}}}}}}}")), "{target}");
     }
-    for target in [
-        "/etc/v",
-        "/usr/lib/libv.so",
-        "/lib64/libv.so",
-        "/dev/v",
-        "/sys/v",
-        "/run/v",
-        "/v",
-        "/opt",
-        "/mnt",
-    ] {
-        assert!(
-            ok(&format!(
-                "containers: {{mounts: {{a: {{source: /srv/a, target: {target}}}}}}}"
-            )),
-            "{target}"
-        );
+    for target in ["/etc/v", "/usr/lib/libv.so", "/lib64/libv.so", "/dev/v", "/sys/v", "/run/v", "/v", "/opt", "/mnt"] {
+        assert!(ok(&format!("containers: {{mounts: {{a: {{source: /srv/a, target: {target}}}}}}}")), "{target}");
     }
     for (key, source, more) in [
         ("run", "/run/v", ""),
@@ -238,26 +196,12 @@ fn mounts_with_mistakes_are_refused() {
         let lines = format!("containers: {{mounts: {{a: {{source: {source}, target: /v{more}}}}}}}");
         assert!(!ok(&lines) && ok(&format!("dangerous: [{key}]\n{lines}")), "{source}");
     }
-    let mounts = |n| {
-        format!(
-            "containers: {{mounts: {}}}",
-            map(n, |n| format!("m{n}: {{source: /srv/a, target: /v{n}}}"))
-        )
-    };
+    let mounts =
+        |n| format!("containers: {{mounts: {}}}", map(n, |n| format!("m{n}: {{source: /srv/a, target: /v{n}}}")));
     assert!(ok(&mounts(64)) && !ok(&mounts(65)));
-    let long = |n: usize| {
-        format!(
-            "containers: {{mounts: {{a: {{source: /srv/a, target: /{}}}}}}}",
-            "x".repeat(n - 1)
-        )
-    };
+    let long = |n: usize| format!("containers: {{mounts: {{a: {{source: /srv/a, target: /{}}}}}}}", "x".repeat(n - 1));
     assert!(ok(&long(1_024)) && !ok(&long(1_025)));
-    let name = |n: usize| {
-        format!(
-            "containers: {{mounts: {{{}: {{source: /srv/a, target: /v}}}}}}",
-            "x".repeat(n)
-        )
-    };
+    let name = |n: usize| format!("containers: {{mounts: {{{}: {{source: /srv/a, target: /v}}}}}}", "x".repeat(n));
     assert!(ok(&name(63)) && !ok(&name(64)));
 }
 
@@ -345,11 +289,7 @@ state: maybe"), @r#"
     let values = |n: usize| format!("[{}]", (0..n).map(|n| format!("v{n}")).collect::<Vec<_>>().join(", "));
     assert!(ok(&entry(&values(64))) && !ok(&entry(&values(65))));
     assert!(ok(&entry(&"x".repeat(256))) && !ok(&entry(&"x".repeat(257))));
-    let entries = |n| {
-        list("control", n, |n| {
-            format!("{{attribute: a{n}, values: a, moment: release}}")
-        })
-    };
+    let entries = |n| list("control", n, |n| format!("{{attribute: a{n}, values: a, moment: release}}"));
     assert!(ok(&entries(64)) && !ok(&entries(65)));
 }
 
@@ -410,12 +350,7 @@ fn rules_without_nul() {
 fn lists_have_an_end() {
     let selectors = |n| list("hardware", n, |_| "{subsystem: pci}".to_owned());
     assert!(ok(&selectors(256)) && !ok(&selectors(257)));
-    let nodes = |n| {
-        format!(
-            "hardware: [{{subsystem: pci, use: offer, {}}}]",
-            list("nodes", n, |_| "{}".to_owned())
-        )
-    };
+    let nodes = |n| format!("hardware: [{{subsystem: pci, use: offer, {}}}]", list("nodes", n, |_| "{}".to_owned()));
     assert!(ok(&nodes(64)) && !ok(&nodes(65)));
     let host_nodes = |n| format!("host-nodes: {{{}}}", list("shared", n, |n| format!("/dev/x{n}")));
     assert!(ok(&host_nodes(256)) && !ok(&host_nodes(257)));

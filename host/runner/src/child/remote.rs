@@ -20,21 +20,12 @@ pub(super) struct Remote {
 
 impl Remote {
     pub(super) fn new(host: Arc<Mutex<Socket>>, limits: Limits, config: Option<String>) -> Self {
-        Self {
-            host,
-            limits,
-            bytes_read: 0,
-            ahead: HashMap::new(),
-            config: config.map(Arc::from),
-        }
+        Self { host, limits, bytes_read: 0, ahead: HashMap::new(), config: config.map(Arc::from) }
     }
 
     fn ask(&mut self, ask: wire::Ask) -> Answered<Given> {
         // A write may change what was said, and another list is gone through anew.
-        if matches!(
-            ask.function(),
-            Function::ControlWrite | Function::Devices | Function::Children
-        ) {
+        if matches!(ask.function(), Function::ControlWrite | Function::Devices | Function::Children) {
             self.ahead.clear();
         }
         if ask.name.is_empty()
@@ -43,9 +34,7 @@ impl Remote {
             return Ok(given);
         }
         let mut host = self.host.lock();
-        let ask = wire::FromRunner {
-            kind: Some(wire::from_runner::Kind::Ask(ask)),
-        };
+        let ask = wire::FromRunner { kind: Some(wire::from_runner::Kind::Ask(ask)) };
         let answer = host.send(&ask).and_then(|()| host.receive::<wire::ToRunner>(MOST_DOWN));
         let answer = answer.map_err(|why| broken(&format!("its host: {why}")))?;
         let Some(wire::to_runner::Kind::Answer(answer)) = answer.kind else {
@@ -64,26 +53,16 @@ impl Remote {
     }
 
     fn of_device(&mut self, function: Function, device: DeviceHandle, name: &str) -> Answered<Given> {
-        self.ask(wire::Ask {
-            handle: device.0,
-            name: name.to_owned(),
-            ..asking(function)
-        })
+        self.ask(wire::Ask { handle: device.0, name: name.to_owned(), ..asking(function) })
     }
 }
 
 fn asking(function: Function) -> wire::Ask {
-    wire::Ask {
-        function: function.into(),
-        ..wire::Ask::default()
-    }
+    wire::Ask { function: function.into(), ..wire::Ask::default() }
 }
 
 fn named(function: Function, name: &str) -> wire::Ask {
-    wire::Ask {
-        name: name.to_owned(),
-        ..asking(function)
-    }
+    wire::Ask { name: name.to_owned(), ..asking(function) }
 }
 
 fn broken(why: &str) -> Denied {
@@ -159,10 +138,7 @@ impl Capabilities for Remote {
     }
 
     fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
-        let ask = wire::Ask {
-            value: name.to_owned(),
-            ..named(Function::DeviceByName, subsystem)
-        };
+        let ask = wire::Ask { value: name.to_owned(), ..named(Function::DeviceByName, subsystem) };
         number(self.ask(ask)?).map(DeviceHandle)
     }
 
@@ -194,12 +170,7 @@ impl Capabilities for Remote {
     }
 
     fn attribute_bytes(&mut self, device: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        bytes(self.ask(wire::Ask {
-            handle: device.0,
-            offset,
-            length,
-            ..named(Function::AttributeBytes, path)
-        })?)
+        bytes(self.ask(wire::Ask { handle: device.0, offset, length, ..named(Function::AttributeBytes, path) })?)
     }
 
     fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
@@ -237,19 +208,12 @@ impl Capabilities for Remote {
     }
 
     fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
-        let ask = wire::Ask {
-            handle: node.0,
-            ..asking(Function::Node)
-        };
+        let ask = wire::Ask { handle: node.0, ..asking(Function::Node) };
         let Given::Node(node) = self.ask(ask)? else {
             return Err(other());
         };
         let (major, minor) = (node.major, node.minor);
-        let kind = if node.block {
-            NodeKind::Block
-        } else {
-            NodeKind::Character
-        };
+        let kind = if node.block { NodeKind::Block } else { NodeKind::Character };
         Ok(NodeInfo {
             path: node.path,
             number: NodeNumber { kind, major, minor },
@@ -258,10 +222,7 @@ impl Capabilities for Remote {
     }
 
     fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {
-        let ask = wire::Ask {
-            handle: mount.0,
-            ..asking(Function::MountSource)
-        };
+        let ask = wire::Ask { handle: mount.0, ..asking(Function::MountSource) };
         match self.ask(ask)? {
             Given::Mount(mount) => Ok((mount.source, mount.writable)),
             _ => Err(other()),
@@ -273,11 +234,7 @@ impl Capabilities for Remote {
     }
 
     fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        bytes(self.ask(wire::Ask {
-            offset,
-            length,
-            ..named(Function::FileRead, path)
-        })?)
+        bytes(self.ask(wire::Ask { offset, length, ..named(Function::FileRead, path) })?)
     }
 
     fn file_entries(&mut self, path: &str) -> Answered<Vec<String>> {
@@ -285,23 +242,13 @@ impl Capabilities for Remote {
     }
 
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let ask = wire::Ask {
-            length: most,
-            ..named(Function::KernelLogSince, cursor)
-        };
+        let ask = wire::Ask { length: most, ..named(Function::KernelLogSince, cursor) };
         let Given::Batch(batch) = self.ask(ask)? else {
             return Err(other());
         };
-        let event = |event: wire::Event| LogEvent {
-            pattern: event.pattern,
-            captures: event.captures,
-            micros: event.micros,
-        };
-        Ok(LogBatch {
-            events: batch.events.into_iter().map(event).collect(),
-            cursor: batch.cursor,
-            gap: batch.gap,
-        })
+        let event =
+            |event: wire::Event| LogEvent { pattern: event.pattern, captures: event.captures, micros: event.micros };
+        Ok(LogBatch { events: batch.events.into_iter().map(event).collect(), cursor: batch.cursor, gap: batch.gap })
     }
 
     fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {
@@ -317,10 +264,7 @@ impl Capabilities for Remote {
     }
 
     fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
-        nothing(self.ask(wire::Ask {
-            blob: blob.to_owned(),
-            ..asking(Function::StateStore)
-        })?)
+        nothing(self.ask(wire::Ask { blob: blob.to_owned(), ..asking(Function::StateStore) })?)
     }
 
     fn config(&mut self) -> Arc<str> {
@@ -339,13 +283,8 @@ impl Capabilities for Remote {
             LogLevel::Warn => wire::log::Level::Warn,
             LogLevel::Error => wire::log::Level::Error,
         };
-        let log = wire::Log {
-            level: level.into(),
-            line: message.to_owned(),
-        };
-        let log = wire::FromRunner {
-            kind: Some(wire::from_runner::Kind::Log(log)),
-        };
+        let log = wire::Log { level: level.into(), line: message.to_owned() };
+        let log = wire::FromRunner { kind: Some(wire::from_runner::Kind::Log(log)) };
         // It goes with the next question, or with the answer.
         let _ = self.host.lock().add(&log);
     }

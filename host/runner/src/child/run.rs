@@ -140,12 +140,7 @@ fn loading(host: &mut Socket, code: &mut File) -> Result<Loading, ChildError> {
     code.take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(Loading {
         code: bytes,
-        profile: Profile {
-            preference: load.preference,
-            lifecycle: load.lifecycle,
-            wasi: load.wasi,
-            sha256: None,
-        },
+        profile: Profile { preference: load.preference, lifecycle: load.lifecycle, wasi: load.wasi, sha256: None },
         imports: load.imports,
         memory: ByteSize(load.memory),
         limits: load.limits.unwrap_or_default().into(),
@@ -161,10 +156,7 @@ pub(crate) fn serve(host: Socket, component: &dyn Component) {
     let host = Arc::new(Mutex::new(host));
     loop {
         let message = host.lock().receive::<wire::ToRunner>(MOST_DOWN);
-        let Ok(wire::ToRunner {
-            kind: Some(to_runner::Kind::Call(call)),
-        }) = message
-        else {
+        let Ok(wire::ToRunner { kind: Some(to_runner::Kind::Call(call)) }) = message else {
             return;
         };
         let outcome = answer(&host, component, call);
@@ -213,16 +205,9 @@ fn finish(host: &mut Socket, outcome: Result<(Items, Cost), CallError>) -> Resul
             for item in items {
                 host.add(&said(from_runner::Kind::Item(wire::Item { item: Some(item) })))?;
             }
-            wire::Done {
-                fault: None,
-                memory: cost.memory.0,
-                host_calls: cost.host_calls,
-            }
+            wire::Done { fault: None, memory: cost.memory.0, host_calls: cost.host_calls }
         }
-        Err(error) => wire::Done {
-            fault: Some(error.into()),
-            ..wire::Done::default()
-        },
+        Err(error) => wire::Done { fault: Some(error.into()), ..wire::Done::default() },
     };
     host.send(&said(from_runner::Kind::Done(done)))
 }
@@ -264,8 +249,5 @@ fn of_verdict(verdict: Verdict) -> item::Item {
         Verdict::Unhealthy(reason) => (verdict::Kind::Unhealthy, reason),
         Verdict::Unknown(reason) => (verdict::Kind::Unknown, reason),
     };
-    item::Item::Verdict(wire::Verdict {
-        kind: kind.into(),
-        reason,
-    })
+    item::Item::Verdict(wire::Verdict { kind: kind.into(), reason })
 }

@@ -82,10 +82,7 @@ fn a_directory_that_others_could_write_in_keeps_nothing() {
     fs::write(path.join(".devgate-100000000.new"), "half").unwrap();
     drop(kept);
     CodeCache::open(&path).unwrap();
-    assert!(
-        !path.join(".devgate-100000000.new").exists(),
-        "what was not finished goes"
-    );
+    assert!(!path.join(".devgate-100000000.new").exists(), "what was not finished goes");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o770)).unwrap();
     let why = CodeCache::open(&path).unwrap_err().to_string();
     assert!(why.contains("others than its owner can write there"), "{why}");

@@ -29,11 +29,7 @@ impl Allowance {
 
     /// Never more than there is.
     pub(super) fn within(self, most: ByteSize) -> Self {
-        Self {
-            memory: self.memory.min(most),
-            is_short: self.memory > most,
-            ..self
-        }
+        Self { memory: self.memory.min(most), is_short: self.memory > most, ..self }
     }
 
     /// By the clock. What computes without end is ended by what it uses; this is for nodes where it gets next to nothing.
@@ -66,15 +62,9 @@ mod tests {
     #[test]
     fn what_may_be_taken_grows_with_the_component() {
         let small = Allowance::of(43 << 10);
-        assert_eq!(
-            (small.seconds, small.memory, small.code() >> 20),
-            (20, ByteSize::mib(131), 16)
-        );
+        assert_eq!((small.seconds, small.memory, small.code() >> 20), (20, ByteSize::mib(131), 16));
         let python = Allowance::of(18 << 20);
-        assert_eq!(
-            (python.seconds, python.memory, python.code() >> 20),
-            (164, ByteSize::mib(1_280), 304)
-        );
+        assert_eq!((python.seconds, python.memory, python.code() >> 20), (164, ByteSize::mib(1_280), 304));
         assert!(python.patience() > Duration::from_secs(python.seconds));
     }
 
@@ -84,10 +74,6 @@ mod tests {
         assert_eq!(Allowance::of(1 << 10).within(there), Allowance::of(1 << 10));
         let short = Allowance::of(18 << 20).within(there);
         assert_eq!(short.memory, there);
-        assert!(
-            short
-                .memory_in_words()
-                .starts_with("192MiB, which is what this container")
-        );
+        assert!(short.memory_in_words().starts_with("192MiB, which is what this container"));
     }
 }

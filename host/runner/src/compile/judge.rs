@@ -14,11 +14,7 @@ const PANICKED: i32 = 101;
 /// What a child said, where it ended as it should.
 pub(super) fn judge(answer: io::Result<Vec<u8>>, status: ExitStatus, allowance: Allowance) -> Result<Vec<u8>, Refusal> {
     let host = |why: String| Refusal::Host(format!("the compiler {why}"));
-    let limit = |what: &str, most: String| Refusal::Limit {
-        what: format!("component {what}"),
-        most,
-        key: None,
-    };
+    let limit = |what: &str, most: String| Refusal::Limit { what: format!("component {what}"), most, key: None };
     let answer = match answer {
         Ok(answer) => answer,
         // It computes or has ended: others have the processors.
@@ -29,10 +25,7 @@ pub(super) fn judge(answer: io::Result<Vec<u8>>, status: ExitStatus, allowance: 
             )));
         }
         Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-            return Err(limit(
-                "becomes too much machine code",
-                format!("{} bytes", allowance.code()),
-            ));
+            return Err(limit("becomes too much machine code", format!("{} bytes", allowance.code())));
         }
         Err(error) => return Err(host(format!("has an answer that cannot be read: {error}"))),
     };
@@ -96,10 +89,7 @@ mod tests {
             (bytes(&[1]), 1 << 8, "without an answer"),
         ] {
             let said = said(answer, raw);
-            assert!(
-                said.starts_with("host fault: the compiler ") && said.contains(why),
-                "{said}"
-            );
+            assert!(said.starts_with("host fault: the compiler ") && said.contains(why), "{said}");
         }
     }
 }

@@ -38,11 +38,7 @@ impl Default for Budget {
 
 impl Budget {
     pub(crate) fn new(limit: Option<ByteSize>) -> Self {
-        Self {
-            limit,
-            used: Mutex::default(),
-            freed: Condvar::new(),
-        }
+        Self { limit, used: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Counts a plugin's process, and warns where all of them may take more than there is: what then ends, and that it may be all of them,
@@ -162,10 +158,7 @@ mod tests {
                 let _second = budget.share(ByteSize::mib(131));
                 send.send(()).unwrap();
             });
-            assert!(
-                got.recv_timeout(Duration::from_millis(50)).is_err(),
-                "256 MiB are less than both"
-            );
+            assert!(got.recv_timeout(Duration::from_millis(50)).is_err(), "256 MiB are less than both");
             drop(first);
             got.recv_timeout(Duration::from_secs(10)).unwrap();
         });

@@ -38,11 +38,7 @@ impl From<Kind> for FailureKind {
 
 impl From<Failure> for wire::Failure {
     fn from(failure: Failure) -> Self {
-        Self {
-            kind: Kind::from(failure.kind).into(),
-            code: failure.code,
-            message: failure.message,
-        }
+        Self { kind: Kind::from(failure.kind).into(), code: failure.code, message: failure.message }
     }
 }
 
@@ -68,10 +64,7 @@ impl From<CallError> for wire::Fault {
                 (fault::Fault::Limit(limit.into()), most)
             }
         };
-        Self {
-            fault: Some(fault),
-            most,
-        }
+        Self { fault: Some(fault), most }
     }
 }
 
@@ -141,11 +134,8 @@ mod tests {
             Limit::HostCalls(7),
             Limit::Read(ByteSize(7)),
         ];
-        let faults = [
-            GuestFault::Trap(GuestText::new("a\nb\\")),
-            GuestFault::Exited(-7),
-            GuestFault::contract("\x1b[2J"),
-        ];
+        let faults =
+            [GuestFault::Trap(GuestText::new("a\nb\\")), GuestFault::Exited(-7), GuestFault::contract("\x1b[2J")];
         let faults = faults.into_iter().chain(limits.map(GuestFault::Limit));
         let failed = CallError::Failed(Failure::new(FailureKind::Gone, "a\nb").with_code("EIO"));
         let host = CallError::Host(HostFault("no room".into()));

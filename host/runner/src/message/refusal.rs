@@ -20,19 +20,13 @@ const WORDS: usize = 128;
 
 impl From<Refusal> for wire::Refusal {
     fn from(refusal: Refusal) -> Self {
-        let of = |kind: Kind, text: String| Self {
-            kind: kind.into(),
-            text,
-            ..Self::default()
-        };
+        let of = |kind: Kind, text: String| Self { kind: kind.into(), text, ..Self::default() };
         match refusal {
             Refusal::Invalid(why) => of(Kind::Invalid, why.as_str().to_owned()),
             Refusal::Mismatch(why) => of(Kind::Mismatch, why.as_str().to_owned()),
-            Refusal::Limit { what, most, key } => Self {
-                most,
-                key: key.unwrap_or_default().to_owned(),
-                ..of(Kind::Limit, what)
-            },
+            Refusal::Limit { what, most, key } => {
+                Self { most, key: key.unwrap_or_default().to_owned(), ..of(Kind::Limit, what) }
+            }
             Refusal::Host(why) => of(Kind::Host, why),
             Refusal::Code(why) => of(Kind::Code, why),
             // These are found before a child is asked.
@@ -66,11 +60,7 @@ mod tests {
 
     #[test]
     fn each_refusal_arrives_as_it_was_sent() {
-        let limit = |key| Refusal::Limit {
-            what: "component has 7 tables".into(),
-            most: "4".into(),
-            key,
-        };
+        let limit = |key| Refusal::Limit { what: "component has 7 tables".into(), most: "4".into(), key };
         let mut refusals = vec![
             Refusal::Invalid(GuestText::new("a\nb")),
             Refusal::Mismatch(GuestText::new("c\\d")),

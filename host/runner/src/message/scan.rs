@@ -121,16 +121,10 @@ mod tests {
             },
         };
         assert_eq!(wire::Scan::from(scan.clone()).read(), Ok(scan));
-        let odd = wire::Scan {
-            imports: vec!["x".repeat(512 << 10)],
-            types_alone: vec![0; 500_000],
-            ..wire::Scan::default()
-        };
+        let odd =
+            wire::Scan { imports: vec!["x".repeat(512 << 10)], types_alone: vec![0; 500_000], ..wire::Scan::default() };
         assert_eq!(odd.read().map(|scan| scan.types_alone.len()), Ok(1));
-        let many = wire::Scan {
-            exports: vec![String::new(); 500_000],
-            ..wire::Scan::default()
-        };
+        let many = wire::Scan { exports: vec![String::new(); 500_000], ..wire::Scan::default() };
         assert!(many.read().is_err());
     }
 }

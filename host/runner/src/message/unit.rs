@@ -5,19 +5,13 @@ use devgate_types::{DeviceHandle, NodeHandle, Property, Unit};
 
 impl From<&Property> for wire::Property {
     fn from(property: &Property) -> Self {
-        Self {
-            name: property.name.clone(),
-            value: property.value.clone(),
-        }
+        Self { name: property.name.clone(), value: property.value.clone() }
     }
 }
 
 impl From<wire::Property> for Property {
     fn from(property: wire::Property) -> Self {
-        Self {
-            name: property.name,
-            value: property.value,
-        }
+        Self { name: property.name, value: property.value }
     }
 }
 
@@ -36,11 +30,7 @@ impl From<wire::Unit> for Unit {
     fn from(unit: wire::Unit) -> Self {
         Self {
             properties: unit.properties.into_iter().map(Property::from).collect(),
-            ..Self::from(wire::UnitHead {
-                id: unit.id,
-                backing: unit.backing,
-                nodes: unit.nodes,
-            })
+            ..Self::from(wire::UnitHead { id: unit.id, backing: unit.backing, nodes: unit.nodes })
         }
     }
 }

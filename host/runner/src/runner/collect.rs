@@ -44,12 +44,9 @@ impl Collected {
         self.left = left.ok_or("its answer is longer than limits.transfer lets any be")?;
         let item = item.item.ok_or(OTHER)?;
         match (self.export, item) {
-            (Export::Enumerate, Item::Pool(resource)) => self.pools.push(Pool {
-                resource,
-                units: Vec::new(),
-                shared_nodes: Vec::new(),
-                properties: Vec::new(),
-            }),
+            (Export::Enumerate, Item::Pool(resource)) => {
+                self.pools.push(Pool { resource, units: Vec::new(), shared_nodes: Vec::new(), properties: Vec::new() })
+            }
             (Export::Enumerate, item) => in_pool(self.pools.last_mut().ok_or(OTHER)?, item).ok_or(OTHER)?,
             (Export::Health, Item::Verdict(said)) => self.verdicts.push(verdict(said)),
             (Export::Allocate, Item::Env(env)) => self.edits.env.push(env.into()),

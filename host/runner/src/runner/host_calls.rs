@@ -16,9 +16,7 @@ impl Interfaces {
     /// Those among a component's imports: each was granted, or it would not have been loaded.
     pub(crate) fn of(imports: &[String]) -> Self {
         let ours = imports.iter().filter_map(|import| Interface::parse(import));
-        let names = ours
-            .filter(|import| import.package == "devgate:plugin")
-            .map(|import| import.name);
+        let names = ours.filter(|import| import.package == "devgate:plugin").map(|import| import.name);
         Self(names.filter_map(bit).fold(0, |all, bit| all | bit))
     }
 
@@ -66,23 +64,11 @@ pub(super) fn serve(
         Denied::Failure(failure) => Given::Failure(failure.into()),
         Denied::End(error) => Given::End(error.into()),
     });
-    Ok(wire::Answer {
-        bytes_read: host.bytes_read(),
-        answer: Some(answer),
-        ahead,
-    })
+    Ok(wire::Answer { bytes_read: host.bytes_read(), answer: Some(answer), ahead })
 }
 
 pub(super) fn given(host: &mut dyn Capabilities, function: Function, ask: &wire::Ask) -> Answered<Given> {
-    let wire::Ask {
-        handle,
-        name,
-        value,
-        offset,
-        length,
-        blob,
-        ..
-    } = ask;
+    let wire::Ask { handle, name, value, offset, length, blob, .. } = ask;
     let (device, node, mount) = (DeviceHandle(*handle), NodeHandle(*handle), MountHandle(*handle));
     Ok(match function {
         Function::Devices => devices(host.devices(name)?),
@@ -126,11 +112,7 @@ pub(super) fn given(host: &mut dyn Capabilities, function: Function, ask: &wire:
                 captures: event.captures,
                 micros: event.micros,
             });
-            Given::Batch(wire::Batch {
-                events: events.collect(),
-                cursor: batch.cursor,
-                gap: batch.gap,
-            })
+            Given::Batch(wire::Batch { events: events.collect(), cursor: batch.cursor, gap: batch.gap })
         }
         Function::ControlWrite => nothing(host.control_write(device, name, value)?),
         Function::StateLoad => Given::Bytes(host.state_load()?),
@@ -152,9 +134,7 @@ fn texts(texts: Vec<String>) -> Given {
 }
 
 fn numbers(numbers: impl Iterator<Item = u32>) -> Given {
-    Given::Handles(wire::Numbers {
-        numbers: numbers.collect(),
-    })
+    Given::Handles(wire::Numbers { numbers: numbers.collect() })
 }
 
 fn devices(devices: Vec<DeviceHandle>) -> Given {

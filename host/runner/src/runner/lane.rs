@@ -35,15 +35,9 @@ impl Wanted {
     pub(crate) fn new(call: wire::Call, interfaces: Interfaces, host: &mut dyn Capabilities) -> Self {
         let (export, limits, config) = (call.export(), host.limits().clone(), host.config());
         let config = (config.len() <= CONFIG).then(|| config.as_ref().to_owned());
-        let call = wire::Call {
-            limits: Some((&limits).into()),
-            config,
-            ..call
-        };
+        let call = wire::Call { limits: Some((&limits).into()), config, ..call };
         Self {
-            message: wire::ToRunner {
-                kind: Some(to_runner::Kind::Call(call)),
-            },
+            message: wire::ToRunner { kind: Some(to_runner::Kind::Call(call)) },
             export,
             interfaces,
             most: limits.deadline,
@@ -143,9 +137,7 @@ impl Lane {
                     let answer = serve(host, ask, wanted.interfaces, &mut habits);
                     let answer = answer.map_err(|what| Ended::Broke(what.to_owned()))?;
                     may_ask = !matches!(answer.answer, Some(Given::End(_)));
-                    let answer = wire::ToRunner {
-                        kind: Some(to_runner::Kind::Answer(answer)),
-                    };
+                    let answer = wire::ToRunner { kind: Some(to_runner::Kind::Answer(answer)) };
                     self.send(&mut left, limits, &answer)?;
                 }
                 Some(from_runner::Kind::Log(line)) => {
@@ -164,11 +156,8 @@ impl Lane {
                     if let Some(fault) = done.fault {
                         return Err(Ended::Fault(fault.into()));
                     }
-                    let cost = Cost {
-                        time: begun.elapsed(),
-                        memory: ByteSize(done.memory),
-                        host_calls: done.host_calls,
-                    };
+                    let cost =
+                        Cost { time: begun.elapsed(), memory: ByteSize(done.memory), host_calls: done.host_calls };
                     return Ok((collected, cost));
                 }
                 _ => return Err(Ended::Broke("it says something that is not in the protocol".to_owned())),

@@ -50,12 +50,7 @@ impl Habits {
         match (function, answer) {
             (Function::Devices | Function::Children, Some(Given::Handles(list))) => {
                 self.list.clone_from(&list.numbers);
-                self.places = self
-                    .list
-                    .iter()
-                    .zip(0..)
-                    .map(|(handle, place)| (*handle, place))
-                    .collect();
+                self.places = self.list.iter().zip(0..).map(|(handle, place)| (*handle, place)).collect();
                 self.asked.clear();
                 Vec::new()
             }
@@ -108,19 +103,12 @@ impl Habits {
         handle: u32,
         ahead: &mut Vec<wire::Ahead>,
     ) -> Option<Given> {
-        let ask = wire::Ask {
-            function: function.into(),
-            handle,
-            ..wire::Ask::default()
-        };
+        let ask = wire::Ask { function: function.into(), handle, ..wire::Ask::default() };
         let answer = given(host, function, &ask).ok()?;
         ahead.push(wire::Ahead {
             function: function.into(),
             handle,
-            answer: Some(wire::Answer {
-                answer: Some(answer.clone()),
-                ..wire::Answer::default()
-            }),
+            answer: Some(wire::Answer { answer: Some(answer.clone()), ..wire::Answer::default() }),
         });
         Some(answer)
     }

@@ -60,10 +60,7 @@ impl Start {
         let child = self.spawner.spawn(command).map_err(fault)?;
         let lane = |end: UnixStream| Socket::patient(end.into()).map(Lane::new);
         let lanes = lane(first).and_then(|first| Ok([Mutex::new(first), Mutex::new(lane(second)?)]));
-        let process = Process {
-            state: Mutex::new(State { child, ended: None }),
-            lanes: lanes.map_err(fault)?,
-        };
+        let process = Process { state: Mutex::new(State { child, ended: None }), lanes: lanes.map_err(fault)? };
         process.load(&self.load, patience)?;
         Ok(process)
     }
@@ -75,12 +72,8 @@ impl Process {
         let mut lane = first.lock();
         let socket = lane.socket();
         socket.wait_until(Instant::now() + patience);
-        let load = wire::ToRunner {
-            kind: Some(to_runner::Kind::Load(load.clone())),
-        };
-        let answer = socket
-            .send(&load)
-            .and_then(|()| socket.receive::<wire::FromRunner>(MOST_UP));
+        let load = wire::ToRunner { kind: Some(to_runner::Kind::Load(load.clone())) };
+        let answer = socket.send(&load).and_then(|()| socket.receive::<wire::FromRunner>(MOST_UP));
         let fault = match answer.map(|message| message.kind) {
             Ok(Some(from_runner::Kind::Ready(_))) => return Ok(()),
             Ok(Some(from_runner::Kind::Refused(refusal))) => return Err(NotStarted::Refused(refusal.into())),
@@ -88,9 +81,7 @@ impl Process {
             Err(SocketError::Closed) => self.lost().to_string(),
             Err(why) => why.to_string(),
         };
-        Err(NotStarted::Fault(format!(
-            "a runner could not load the component: {fault}"
-        )))
+        Err(NotStarted::Fault(format!("a runner could not load the component: {fault}")))
     }
 
     /// Makes a call; others on the same lane wait for its end.

@@ -19,18 +19,11 @@ use std::time::Duration;
 struct Curious(Profile);
 
 fn property(name: impl ToString, value: impl std::fmt::Debug) -> Property {
-    Property {
-        name: name.to_string(),
-        value: format!("{value:?}"),
-    }
+    Property { name: name.to_string(), value: format!("{value:?}") }
 }
 
 fn answered<T>(value: T, host: Box<dyn Capabilities>) -> Result<Answer<T>, CallError> {
-    let cost = Cost {
-        memory: ByteSize(7),
-        host_calls: 8,
-        ..Cost::default()
-    };
+    let cost = Cost { memory: ByteSize(7), host_calls: 8, ..Cost::default() };
     Ok(Answer { value, host, cost })
 }
 
@@ -52,10 +45,7 @@ fn ask(host: &mut dyn Capabilities) -> Vec<Property> {
         property("mount", host.mount("lib")),
         property("source", host.mount_source(MountHandle(3))),
         property("text", host.file_text("a").map(|text| text.len())),
-        property(
-            "read",
-            host.file_read("a", 7, 1 << 20).map(|bytes| (bytes.len(), bytes[0])),
-        ),
+        property("read", host.file_read("a", 7, 1 << 20).map(|bytes| (bytes.len(), bytes[0]))),
         property("files", host.file_entries("/proc")),
         property("log", host.kernel_log_since("c", 2)),
         property("write", host.control_write(device, "reset", "1")),
@@ -153,10 +143,7 @@ fn lane() -> Lane {
 }
 
 fn limits() -> Limits {
-    Limits {
-        deadline: Duration::from_secs(60),
-        ..Limits::default().for_devices(DEVICES as usize)
-    }
+    Limits { deadline: Duration::from_secs(60), ..Limits::default().for_devices(DEVICES as usize) }
 }
 
 fn call(lane: &mut Lane, call: wire::Call, host: &mut Fake) -> Result<(Collected, Cost), Ended> {
@@ -167,21 +154,14 @@ fn call(lane: &mut Lane, call: wire::Call, host: &mut Fake) -> Result<(Collected
 }
 
 fn about(export: Export, resource: &str) -> wire::Call {
-    wire::Call {
-        export: export.into(),
-        resource: resource.into(),
-        ..wire::Call::default()
-    }
+    wire::Call { export: export.into(), resource: resource.into(), ..wire::Call::default() }
 }
 
 #[test]
 fn a_component_is_answered_the_same_in_a_process_of_its_own() {
     let (mut near, mut far) = (Fake::new(limits()), Fake::new(limits()));
     let expected = {
-        let near = Fake {
-            asked: Arc::clone(&near.asked),
-            ..*Fake::new(limits())
-        };
+        let near = Fake { asked: Arc::clone(&near.asked), ..*Fake::new(limits()) };
         Curious(Profile::default()).enumerate(Box::new(near)).unwrap().value
     };
     let (collected, cost) = call(&mut lane(), about(Export::Enumerate, ""), &mut far).unwrap_or_else(|_| panic!());
@@ -192,10 +172,7 @@ fn a_component_is_answered_the_same_in_a_process_of_its_own() {
     near.log.push((LogLevel::Error, "a line\nand another".into()));
     assert_eq!(far.log, near.log);
     let asked = far.asked.load(SeqCst);
-    assert!(
-        asked <= near.asked.load(SeqCst) + 64,
-        "{asked}: no answer is made twice"
-    );
+    assert!(asked <= near.asked.load(SeqCst) + 64, "{asked}: no answer is made twice");
 }
 
 #[test]
@@ -232,13 +209,9 @@ fn each_export_answers_the_same_in_a_process_of_its_own() {
         component.choose(near(), "v.com/a", &units, &must, 7).unwrap().value
     );
     assert!(done(Export::Prepare).is_ok());
-    let Err(Ended::Fault(fault)) = done(Export::Release) else {
-        panic!()
-    };
+    let Err(Ended::Fault(fault)) = done(Export::Release) else { panic!() };
     assert_eq!(fault, component.release(near(), "", &[]).err().unwrap());
-    let Err(Ended::Fault(fault)) = call(&mut lane, about(Export::Prepare, "fails"), &mut host) else {
-        panic!()
-    };
+    let Err(Ended::Fault(fault)) = call(&mut lane, about(Export::Prepare, "fails"), &mut host) else { panic!() };
     assert_eq!(fault, component.prepare(near(), "fails", &[]).err().unwrap());
 }
 

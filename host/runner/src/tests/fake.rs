@@ -25,13 +25,7 @@ pub(super) struct Fake {
 
 impl Fake {
     pub(super) fn new(limits: Limits) -> Box<Self> {
-        Box::new(Self {
-            limits,
-            read: 0,
-            log: Vec::new(),
-            slow: Duration::ZERO,
-            asked: Arc::default(),
-        })
+        Box::new(Self { limits, read: 0, log: Vec::new(), slow: Duration::ZERO, asked: Arc::default() })
     }
 
     fn asks(&mut self, bytes: u64) {
@@ -79,11 +73,7 @@ impl Capabilities for Fake {
     }
     fn attribute(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
         self.asks(100);
-        if path == "none" {
-            no("ENOENT")
-        } else {
-            Ok(format!("{path} of {}", device.0))
-        }
+        if path == "none" { no("ENOENT") } else { Ok(format!("{path} of {}", device.0)) }
     }
     fn attribute_bytes(&mut self, _: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
         Ok(format!("{path} {offset} {length}").into_bytes())
@@ -101,11 +91,7 @@ impl Capabilities for Fake {
         Ok((device.0 > 0).then(|| DeviceHandle(device.0 - 1)))
     }
     fn children(&mut self, device: DeviceHandle, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        if subsystem == "usb" {
-            Ok(vec![device; 3])
-        } else {
-            Ok(vec![])
-        }
+        if subsystem == "usb" { Ok(vec![device; 3]) } else { Ok(vec![]) }
     }
     fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
         Ok(vec![NodeHandle(2 * device.0), NodeHandle(2 * device.0 + 1)])
@@ -142,16 +128,8 @@ impl Capabilities for Fake {
         Ok(vec![path.into()])
     }
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let event = |pattern| LogEvent {
-            pattern,
-            captures: vec!["x".into(), String::new()],
-            micros: 1 << 40,
-        };
-        Ok(LogBatch {
-            events: (0..most).map(event).collect(),
-            cursor: format!("{cursor}+"),
-            gap: true,
-        })
+        let event = |pattern| LogEvent { pattern, captures: vec!["x".into(), String::new()], micros: 1 << 40 };
+        Ok(LogBatch { events: (0..most).map(event).collect(), cursor: format!("{cursor}+"), gap: true })
     }
     fn control_write(&mut self, _: DeviceHandle, _: &str, value: &str) -> Answered<()> {
         if value == "1" { Ok(()) } else { no("EBUSY") }

@@ -63,10 +63,7 @@ fn ended(export: Export, said: Vec<u8>, stays: bool) -> String {
     let begun = Instant::now();
     let ended = {
         let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-        let call = wire::Call {
-            export: export.into(),
-            ..wire::Call::default()
-        };
+        let call = wire::Call { export: export.into(), ..wire::Call::default() };
         let imports = ["devgate:plugin/hardware@0.1.0".to_owned()];
         let wanted = Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut());
         match lane.call(&wanted, Fake::new(limits()).as_mut()) {
@@ -93,11 +90,7 @@ fn what_is_not_in_the_protocol_ends_the_call_and_the_runner() {
         (Export::Enumerate, vec![3, 0, 0, 0, 0xff, 0xff, 0xff], none),
         (Export::Enumerate, vec![0xff; 64], long),
         (Export::Enumerate, vec![0, 0, 2, 0], long),
-        (
-            Export::Enumerate,
-            vec![0; 4],
-            "broke: it says something that is not in the protocol",
-        ),
+        (Export::Enumerate, vec![0; 4], "broke: it says something that is not in the protocol"),
         (
             Export::Enumerate,
             frame(from_runner::Kind::Ready(wire::Ready {})),
@@ -108,33 +101,15 @@ fn what_is_not_in_the_protocol_ends_the_call_and_the_runner() {
         (Export::Allocate, part(item::Item::Pool("a".into())), other),
         (Export::Health, part(item::Item::Env(wire::Property::default())), other),
         (Export::Prepare, part(item::Item::Mount(1)), other),
-        (
-            Export::Enumerate,
-            [done(), done()].concat(),
-            "broke: it goes on after its answer",
-        ),
-        (
-            Export::Enumerate,
-            ask(Function::StateLoad, 0),
-            "broke: it asks what its component does not import",
-        ),
-        (
-            Export::Enumerate,
-            ask(Function::ControlWrite, 0),
-            "broke: it asks what its component does not import",
-        ),
+        (Export::Enumerate, [done(), done()].concat(), "broke: it goes on after its answer"),
+        (Export::Enumerate, ask(Function::StateLoad, 0), "broke: it asks what its component does not import"),
+        (Export::Enumerate, ask(Function::ControlWrite, 0), "broke: it asks what its component does not import"),
     ] {
         assert_eq!(ended(export, said, true), expected);
     }
-    let unknown = wire::Ask {
-        function: 99,
-        ..wire::Ask::default()
-    };
+    let unknown = wire::Ask { function: 99, ..wire::Ask::default() };
     let unknown = frame(from_runner::Kind::Ask(unknown));
-    assert_eq!(
-        ended(Export::Health, unknown, true),
-        "broke: it asks what is not in the contract"
-    );
+    assert_eq!(ended(Export::Health, unknown, true), "broke: it asks what is not in the contract");
 }
 
 #[test]
@@ -147,44 +122,23 @@ fn floods_end_at_the_calls_limits() {
     };
     let longer = "broke: its answer is longer than limits.transfer lets any be";
     assert_eq!(ended(Export::Enumerate, units(), true), longer);
-    let handles = wire::UnitHead {
-        backing: vec![1; 60_000],
-        ..wire::UnitHead::default()
-    };
-    let handles = [
-        part(item::Item::Pool("a".into())),
-        much(part(item::Item::Unit(handles)), 8 << 20),
-    ]
-    .concat();
+    let handles = wire::UnitHead { backing: vec![1; 60_000], ..wire::UnitHead::default() };
+    let handles = [part(item::Item::Pool("a".into())), much(part(item::Item::Unit(handles)), 8 << 20)].concat();
     assert_eq!(ended(Export::Enumerate, handles, true), longer);
-    let line = frame(from_runner::Kind::Log(wire::Log {
-        line: "x".repeat(900),
-        level: 3,
-    }));
-    assert_eq!(
-        ended(Export::Enumerate, much(line, 1 << 20), true),
-        "broke: it logs more than it may"
-    );
+    let line = frame(from_runner::Kind::Log(wire::Log { line: "x".repeat(900), level: 3 }));
+    assert_eq!(ended(Export::Enumerate, much(line, 1 << 20), true), "broke: it logs more than it may");
     let questions = much(ask(Function::DeviceName, 1), 1 << 20);
     let questions = ended(Export::Enumerate, questions, true);
     // Whichever comes first.
     let late = "late: exceeded its 100ms deadline (limits.deadline)";
-    assert!(
-        ["broke: it asks more than it may", late].contains(&questions.as_str()),
-        "{questions}"
-    );
+    assert!(["broke: it asks more than it may", late].contains(&questions.as_str()), "{questions}");
 }
 
 #[test]
 fn one_that_says_nothing_is_late_and_one_that_ends_is_lost() {
     let late = "late: exceeded its 100ms deadline (limits.deadline)";
     let whole = done();
-    for half in [
-        &[][..],
-        &whole[..3],
-        &whole[..whole.len() - 1],
-        &ask(Function::Devices, 0),
-    ] {
+    for half in [&[][..], &whole[..3], &whole[..whole.len() - 1], &ask(Function::Devices, 0)] {
         assert_eq!(ended(Export::Enumerate, half.to_vec(), true), late);
         assert_eq!(ended(Export::Enumerate, half.to_vec(), false), "lost");
     }
@@ -194,26 +148,14 @@ fn one_that_says_nothing_is_late_and_one_that_ends_is_lost() {
 #[test]
 fn a_fault_is_what_it_says_of_itself_and_no_more() {
     let fault = |fault| {
-        let done = wire::Done {
-            fault: Some(fault),
-            ..wire::Done::default()
-        };
+        let done = wire::Done { fault: Some(fault), ..wire::Done::default() };
         ended(Export::Enumerate, frame(from_runner::Kind::Done(done)), true)
     };
-    let text = |text: &str| wire::Fault {
-        fault: Some(wire::fault::Fault::Trap(text.into())),
-        most: 0,
-    };
-    assert_eq!(
-        fault(wire::Fault::default()),
-        "fault: broke the contract: it failed and does not say why"
-    );
+    let text = |text: &str| wire::Fault { fault: Some(wire::fault::Fault::Trap(text.into())), most: 0 };
+    assert_eq!(fault(wire::Fault::default()), "fault: broke the contract: it failed and does not say why");
     assert_eq!(fault(text("\x1b[2J\n")), "fault: trapped: \\u{1b}[2J\\n");
     assert!(fault(text(&"x".repeat(60_000))).len() < 1_100);
-    let limit = wire::Fault {
-        fault: Some(wire::fault::Fault::Limit(77)),
-        most: u64::MAX,
-    };
+    let limit = wire::Fault { fault: Some(wire::fault::Fault::Limit(77)), most: u64::MAX };
     assert!(fault(limit).starts_with("fault: exceeded its "));
 }
 
@@ -222,13 +164,7 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     theirs.write_all(&[done(), done()].concat()).unwrap();
     let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let wanted = || {
-        Wanted::new(
-            wire::Call::default(),
-            Interfaces::default(),
-            Fake::new(limits()).as_mut(),
-        )
-    };
+    let wanted = || Wanted::new(wire::Call::default(), Interfaces::default(), Fake::new(limits()).as_mut());
     let mut host = Fake::new(limits());
     let first = lane.call(&wanted(), host.as_mut());
     assert!(matches!(first, Err(Ended::Broke(_))), "there is more than its answer");
@@ -240,13 +176,7 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
 fn an_answer_that_is_late_is_not_the_next_calls() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let wanted = || {
-        Wanted::new(
-            wire::Call::default(),
-            Interfaces::default(),
-            Fake::new(limits()).as_mut(),
-        )
-    };
+    let wanted = || Wanted::new(wire::Call::default(), Interfaces::default(), Fake::new(limits()).as_mut());
     let mut host = Fake::new(limits());
     assert!(matches!(lane.call(&wanted(), host.as_mut()), Err(Ended::Late(_))));
     theirs.write_all(&done()).unwrap();
@@ -267,10 +197,7 @@ fn a_host_does_not_answer_for_longer_than_a_call_may_take() {
         let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
         let imports = ["devgate:plugin/hardware@0.1.0".to_owned()];
         let call = wire::Call::default();
-        lane.call(
-            &Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut()),
-            host.as_mut(),
-        )
+        lane.call(&Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut()), host.as_mut())
     };
     assert!(matches!(ended, Err(Ended::Late(_))));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());

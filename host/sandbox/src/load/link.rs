@@ -47,11 +47,7 @@ pub(super) fn link(
         false => None,
     };
     let plugin = PluginComponentPre::new(component).map_err(|error| mismatch(&error))?;
-    Ok(Linked {
-        plugin,
-        preference,
-        lifecycle,
-    })
+    Ok(Linked { plugin, preference, lifecycle })
 }
 
 /// Only what this component imports: what it was not granted is not there, whatever else goes wrong.
@@ -124,10 +120,7 @@ fn add_wasi(linker: &mut Linker<Call>) -> wasmtime::Result<()> {
 /// An export with a type that this host does not expect.
 pub(super) fn export_mismatch(interface: &str, error: &wasmtime::Error) -> Refusal {
     let causes: Vec<String> = error.chain().map(message).collect();
-    let text = format!(
-        "devgate:plugin/{interface} has another type here: {}",
-        causes.join(": ")
-    );
+    let text = format!("devgate:plugin/{interface} has another type here: {}", causes.join(": "));
     Refusal::Mismatch(GuestText::new(&text))
 }
 

@@ -60,10 +60,7 @@ fn of_cpp() -> String {
 fn names_of_functions() {
     for (what, name) in [
         ("C++", of_cpp()),
-        (
-            "C++, nested",
-            format!("_Z1f{}i{}", "N1a1bI".repeat(5_000), "EE".repeat(5_000)),
-        ),
+        ("C++, nested", format!("_Z1f{}i{}", "N1a1bI".repeat(5_000), "EE".repeat(5_000))),
         ("Rust", format!("_RINvC1a1b{}E", "T".repeat(400))),
         ("long", "n".repeat(99_000)),
         ("mangled and long", format!("_ZN{}E", "1a".repeat(49_000))),
@@ -93,10 +90,7 @@ fn a_name_that_stands_for_more_than_there_is_memory() {
         .with(&format!("(func ${} (unreachable))", of_cpp()));
     let plugin = loaded(&guest.component(), patient());
     let said = said("enumerate", move || error(plugin.enumerate(Fake::boxed())));
-    assert!(
-        said.starts_with("trapped: wasm `unreachable` instruction executed in _Z1fSt4pair"),
-        "{said}"
-    );
+    assert!(said.starts_with("trapped: wasm `unreachable` instruction executed in _Z1fSt4pair"), "{said}");
 }
 
 /// A section of the outermost level.
@@ -141,18 +135,9 @@ fn custom_sections() {
     for (what, sections) in [
         ("many producers", section("producers", &producers(100_000, 8))),
         ("long producers", section("producers", &producers(30, 60_000))),
-        (
-            "many sections of producers",
-            section("producers", &producers(1, 8)).repeat(50_000),
-        ),
-        (
-            "a count that lies",
-            section("producers", &[leb(1), string("sdk"), leb(u32::MAX as usize)].concat()),
-        ),
-        (
-            "a description",
-            section("description", "\u{202e}".repeat(1_000_000).as_bytes()),
-        ),
+        ("many sections of producers", section("producers", &producers(1, 8)).repeat(50_000)),
+        ("a count that lies", section("producers", &[leb(1), string("sdk"), leb(u32::MAX as usize)].concat())),
+        ("a description", section("description", "\u{202e}".repeat(1_000_000).as_bytes())),
         ("many descriptions", section("description", b"no").repeat(100_000)),
         ("a section's long name", section(&"n".repeat(90_000), b"")),
         ("empty sections", section("", b"").repeat(500_000)),
@@ -165,10 +150,7 @@ fn custom_sections() {
 
 #[test]
 fn imports_and_exports() {
-    let wide = Limits {
-        component_size: ByteSize::mib(64),
-        ..patient()
-    };
+    let wide = Limits { component_size: ByteSize::mib(64), ..patient() };
     // As many names as fit, each of an instance that has as many types.
     let types = (0..20_000).map(|n| format!(r#"(export "t{n}" (type (sub resource)))"#));
     let imports = |count: usize| (0..count).map(|n| format!(r#"(import "wasi:a/b{n}@0.2.0" (instance (type 0)))"#));
@@ -182,26 +164,14 @@ fn imports_and_exports() {
                 imports(20_000).collect::<String>()
             ),
         ),
-        (
-            "imports that no host has",
-            format!("(component (type (instance)) {})", imports(900).collect::<String>()),
-        ),
-        (
-            "exports",
-            format!("(component (type $t u8) {})", exports.collect::<String>()),
-        ),
-        (
-            "a long name",
-            format!(r#"(component (import "{}" (func)))"#, "a".repeat(90_000)),
-        ),
+        ("imports that no host has", format!("(component (type (instance)) {})", imports(900).collect::<String>())),
+        ("exports", format!("(component (type $t u8) {})", exports.collect::<String>())),
+        ("a long name", format!(r#"(component (import "{}" (func)))"#, "a".repeat(90_000))),
     ] {
         let (bytes, limits) = (text(&component), wide.clone());
         said(what, move || everything(&bytes, &limits));
     }
-    let many = text(&format!(
-        "(component (type (instance)) {})",
-        imports(1_001).collect::<String>()
-    ));
+    let many = text(&format!("(component (type (instance)) {})", imports(1_001).collect::<String>()));
     assert!(everything(&many, &wide).contains("component has 1001 imports, more than 1000"));
 }
 
@@ -209,19 +179,11 @@ fn imports_and_exports() {
 #[test]
 fn what_a_call_says_of_itself() {
     let long = GuestText::MOST * 4;
-    let guest = Guest::enumerating(&format!(
-        "(call $log (i32.const 3) (i32.const 1024) (i32.const {long})) (unreachable)"
-    ))
-    .importing(r#"(import "devgate:plugin/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#)
-    .with(&format!(
-        r#"(data (i32.const 1024) "{}")"#,
-        r"\e2\80\ae".repeat(long / 3)
-    ));
+    let guest =
+        Guest::enumerating(&format!("(call $log (i32.const 3) (i32.const 1024) (i32.const {long})) (unreachable)"))
+            .importing(r#"(import "devgate:plugin/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#)
+            .with(&format!(r#"(data (i32.const 1024) "{}")"#, r"\e2\80\ae".repeat(long / 3)));
     let plugin = loaded(&guest.component(), patient());
     let said = error(plugin.enumerate(Fake::boxed()));
-    assert!(
-        said.chars().count() <= "trapped: ".len() + 8 * GuestText::MOST,
-        "{}",
-        said.len()
-    );
+    assert!(said.chars().count() <= "trapped: ".len() + 8 * GuestText::MOST, "{}", said.len());
 }

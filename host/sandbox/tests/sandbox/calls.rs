@@ -38,9 +38,7 @@ fn enumerating(subsystem: &str) -> Guest {
         subsystem.len()
     ))
     .importing(IMPORTS)
-    .with(&format!(
-        r#"(data (i32.const 1024) "{subsystem}") (data (i32.const 1088) "v.com/x")"#
-    ))
+    .with(&format!(r#"(data (i32.const 1024) "{subsystem}") (data (i32.const 1088) "v.com/x")"#))
 }
 
 #[test]
@@ -48,10 +46,7 @@ fn enumerate_gives_pools_with_the_hosts_own_handles() {
     let plugin = loaded(&enumerating("pci").component(), patient());
     let answer = plugin.enumerate(Fake::boxed()).unwrap();
     let pool = &answer.value[0];
-    assert_eq!(
-        (answer.value.len(), pool.resource.as_str(), pool.units.len()),
-        (1, "v.com/x", 1)
-    );
+    assert_eq!((answer.value.len(), pool.resource.as_str(), pool.units.len()), (1, "v.com/x", 1));
     let mut expected = unit("device-7", 7);
     expected.properties = vec![];
     assert_eq!(pool.units[0], expected);
@@ -104,14 +99,8 @@ fn allocate_gives_edits() {
     .with(r#"(data (i32.const 1024) "lib")"#);
     let plugin = loaded(&guest.component(), patient());
     let answer = plugin.allocate(Fake::boxed(), "v.com/x", &[unit("a", 1)]).unwrap();
-    let env = Property {
-        name: "v.com/x".into(),
-        value: "a".into(),
-    };
-    assert_eq!(
-        (answer.value.env, answer.value.mounts),
-        (vec![env], vec![MountHandle(4)])
-    );
+    let env = Property { name: "v.com/x".into(), value: "a".into() };
+    assert_eq!((answer.value.env, answer.value.mounts), (vec![env], vec![MountHandle(4)]));
 }
 
 #[test]
@@ -134,10 +123,7 @@ fn what_ends_a_call_in_the_host_comes_out_as_it_was() {
 fn a_panic_in_the_host_is_a_host_fault_and_poisons_nothing() {
     let plugin = loaded(&enumerating("panic").component(), patient());
     assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"host fault: panic during a call: a bug in the host");
-    assert!(
-        error(plugin.enumerate(Fake::boxed())).starts_with("host fault: panic"),
-        "again"
-    );
+    assert!(error(plugin.enumerate(Fake::boxed())).starts_with("host fault: panic"), "again");
     assert!(plugin.health(Fake::boxed(), "v.com/x", &[]).is_ok());
 }
 
@@ -168,10 +154,7 @@ fn nothing_is_remembered_from_one_call_to_the_next() {
 
 #[test]
 fn a_trap_costs_one_call() {
-    let guest = Guest {
-        allocate: "(unreachable)".into(),
-        ..Guest::default()
-    };
+    let guest = Guest { allocate: "(unreachable)".into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
     assert_snapshot!(error(plugin.allocate(Fake::boxed(), "v.com/x", &[])), @"trapped: wasm `unreachable` instruction executed in <wasm function 3>");
     for _ in 0..2 {
@@ -182,15 +165,13 @@ fn a_trap_costs_one_call() {
 
 #[test]
 fn a_trap_says_where_and_what_was_said_last() {
-    let guest = Guest::enumerating("(call $work) (i32.const 16)")
-        .importing(IMPORTS)
-        .with(
-            r#"(data (i32.const 1024) "firmware table has 3 columns\1b[31m")
+    let guest = Guest::enumerating("(call $work) (i32.const 16)").importing(IMPORTS).with(
+        r#"(data (i32.const 1024) "firmware table has 3 columns\1b[31m")
         (func $work (call $log (i32.const 3) (i32.const 1024) (i32.const 33)) (call $parse))
         (func $parse (call $_ZN4core9panicking9panic_fmt17h0123456789abcdefE))
         (func $_ZN4core9panicking9panic_fmt17h0123456789abcdefE (call $rust_panic))
         (func $rust_panic (unreachable))"#,
-        );
+    );
     let plugin = loaded(&guest.component(), patient());
     let (host, log) = Fake::logging();
     assert_snapshot!(error(plugin.enumerate(host)), @r#"trapped: firmware table has 3 columns\u{1b}[31m (wasm `unreachable` instruction executed in parse < work < enumerate)"#);
@@ -206,10 +187,7 @@ fn eight_calls_run_at_once() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    assert_eq!(
-                        plugin.enumerate(Fake::boxed()).unwrap().value[0].units[0].backing,
-                        [DeviceHandle(7)]
-                    );
+                    assert_eq!(plugin.enumerate(Fake::boxed()).unwrap().value[0].units[0].backing, [DeviceHandle(7)]);
                 }
             });
         }
@@ -218,10 +196,7 @@ fn eight_calls_run_at_once() {
 
 #[test]
 fn memory_that_is_mapped_gives_the_same_answers() {
-    let large = Guest {
-        memory: "32".into(),
-        ..enumerating("pci")
-    };
+    let large = Guest { memory: "32".into(), ..enumerating("pci") };
     let mapped = loaded(&large.component(), patient());
     let copied = loaded(&enumerating("pci").component(), patient());
     let value = |plugin: &dyn Component| plugin.enumerate(Fake::boxed()).unwrap().value;

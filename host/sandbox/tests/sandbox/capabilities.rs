@@ -51,9 +51,7 @@ fn failed(guest: &Guest) -> FailureKind {
 
 /// `since` from the start, for three events; then what is made of the batch at 516.
 fn since(then: &str) -> Guest {
-    asking(&format!(
-        "(call $since (i32.const 0) (i32.const 0) (i32.const 3) (i32.const 512)) {then}"
-    ))
+    asking(&format!("(call $since (i32.const 0) (i32.const 0) (i32.const 3) (i32.const 512)) {then}"))
 }
 
 #[test]
@@ -95,11 +93,7 @@ fn an_attribute_is_written_through_a_handle() {
 #[test]
 fn a_blob_goes_in_and_out_within_its_limit() {
     assert_eq!(said(&asking("(call $load (i32.const 512))")), "kept");
-    let store = |length: u32| {
-        asking(&format!(
-            "(call $store (i32.const 0) (i32.const {length}) (i32.const 512))"
-        ))
-    };
+    let store = |length: u32| asking(&format!("(call $store (i32.const 0) (i32.const {length}) (i32.const 512))"));
     let (_, log) = ask(&store(65_536), patient());
     assert_eq!(log.lock().unwrap()[0].1, "65536 bytes");
     let (answer, log) = ask(&store(65_537), patient());
@@ -109,25 +103,15 @@ fn a_blob_goes_in_and_out_within_its_limit() {
 
 #[test]
 fn every_limit_holds() {
-    let transfer = Limits {
-        transfer: ByteSize::kib(16),
-        ..patient()
-    };
-    let store = |length: u32| {
-        asking(&format!(
-            "(call $store (i32.const 0) (i32.const {length}) (i32.const 512))"
-        ))
-    };
+    let transfer = Limits { transfer: ByteSize::kib(16), ..patient() };
+    let store = |length: u32| asking(&format!("(call $store (i32.const 0) (i32.const {length}) (i32.const 512))"));
     assert!(limit(ask(&store(60_000), transfer.clone()).0).is_some());
     assert_eq!(limit(ask(&store(1_000), transfer.clone()).0), None);
     let read = |read| Limits { read, ..patient() };
     let load = asking("(call $load (i32.const 512))");
     assert_eq!(limit(ask(&load, read(ByteSize(3))).0), Some(Limit::Read(ByteSize(3))));
     assert_eq!(limit(ask(&load, read(ByteSize(4))).0), None);
-    let calls = Limits {
-        host_calls: 1,
-        ..patient()
-    };
+    let calls = Limits { host_calls: 1, ..patient() };
     let twice = asking("(call $load (i32.const 512)) (call $load (i32.const 512))");
     assert_eq!(limit(ask(&twice, calls.clone()).0), Some(Limit::HostCalls(1)));
     assert_eq!(limit(ask(&load, calls).0), None);
@@ -137,33 +121,22 @@ fn every_limit_holds() {
 #[test]
 fn bytes_passed_to_capabilities_count_together() {
     let most = ByteSize::kib(16);
-    let transfer = Limits {
-        transfer: most,
-        ..patient()
-    };
+    let transfer = Limits { transfer: most, ..patient() };
     let write = |path: u32, value: u32| {
         format!(
             "{DEVICE} (call $write (local.get $device) (i32.const 1024) (i32.const {path}) (i32.const 2048) (i32.const {value}) (i32.const 512))"
         )
     };
     for (what, once) in [
-        (
-            "a blob",
-            "(call $store (i32.const 0) (i32.const 4000) (i32.const 512))".to_owned(),
-        ),
+        ("a blob", "(call $store (i32.const 0) (i32.const 4000) (i32.const 512))".to_owned()),
         ("a value", write(5, 4_000)),
         ("a path", write(4_000, 1)),
-        (
-            "a cursor",
-            "(call $since (i32.const 1024) (i32.const 4000) (i32.const 1) (i32.const 512))".to_owned(),
-        ),
+        ("a cursor", "(call $since (i32.const 1024) (i32.const 4000) (i32.const 1) (i32.const 512))".to_owned()),
     ] {
         let again = |times: usize| {
             let (local, call) = once
                 .split_once("(call $write")
-                .map_or(("", once.clone()), |(local, call)| {
-                    (local, format!("(call $write{call}"))
-                });
+                .map_or(("", once.clone()), |(local, call)| (local, format!("(call $write{call}")));
             // Whatever comes of it: the last answer is thrown away.
             asking(&format!(
                 "{local} {} (i32.store8 (i32.const 512) (i32.const 0)) (call $load (i32.const 512))",
@@ -171,11 +144,7 @@ fn bytes_passed_to_capabilities_count_together() {
             ))
         };
         assert_eq!(limit(ask(&again(4), transfer.clone()).0), None, "{what}");
-        assert_eq!(
-            limit(ask(&again(5), transfer.clone()).0),
-            Some(Limit::Transfer(most)),
-            "{what}"
-        );
+        assert_eq!(limit(ask(&again(5), transfer.clone()).0), Some(Limit::Transfer(most)), "{what}");
     }
 }
 

@@ -18,32 +18,19 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Limits that only the test's own subject can meet.
 pub(crate) fn patient() -> Limits {
-    Limits {
-        cpu: LONG,
-        deadline: LONG,
-        ..Limits::default()
-    }
+    Limits { cpu: LONG, deadline: LONG, ..Limits::default() }
 }
 
 /// Looks at a file as the host has it done.
 pub(crate) fn inspect(bytes: &[u8], most: &Limits, grants: &dyn Fn(&str) -> Grant) -> Inspection {
     let sha256 = sha2::Sha256::digest(bytes).into();
     let scan = check_file(bytes, sha256, most, None).and_then(|()| devgate_sandbox::scan(bytes, most));
-    Inspection {
-        sha256,
-        contents: scan.map(|scan| Contents::new(scan, grants)),
-    }
+    Inspection { sha256, contents: scan.map(|scan| Contents::new(scan, grants)) }
 }
 
 /// Loads with everything granted.
 pub(crate) fn try_load(bytes: &[u8], limits: Limits) -> Result<Loaded, LoadError> {
-    let request = LoadRequest {
-        plugin: "snoop",
-        bytes,
-        sha256: None,
-        limits,
-        grants: &|_| Grant::Granted,
-    };
+    let request = LoadRequest { plugin: "snoop", bytes, sha256: None, limits, grants: &|_| Grant::Granted };
     load(request)
 }
 
@@ -66,12 +53,7 @@ pub(crate) fn error<T>(outcome: Result<T, CallError>) -> String {
 }
 
 pub(crate) fn unit(id: &str, device: u32) -> Unit {
-    Unit {
-        id: id.into(),
-        backing: vec![DeviceHandle(device)],
-        nodes: vec![NodeHandle(device)],
-        properties: vec![],
-    }
+    Unit { id: id.into(), backing: vec![DeviceHandle(device)], nodes: vec![NodeHandle(device)], properties: vec![] }
 }
 
 /// What was logged, by level.
@@ -94,12 +76,7 @@ impl Default for Fake {
 
 impl Fake {
     pub(crate) fn within(limits: Limits) -> Self {
-        Self {
-            limits,
-            log: Log::default(),
-            read: 0,
-            slow: Duration::ZERO,
-        }
+        Self { limits, log: Log::default(), read: 0, slow: Duration::ZERO }
     }
 
     pub(crate) fn boxed() -> Box<dyn Capabilities> {
@@ -125,9 +102,7 @@ impl Capabilities for Fake {
             "panic" => panic!("a bug in the host"),
             "host" => Err(Denied::End(HostFault("the node is gone".into()).into())),
             "end" => Err(Denied::End(GuestFault::Limit(Limit::Read(ByteSize::kib(1))).into())),
-            _ => Err(Failure::new(FailureKind::Denied, "no such grant")
-                .with_code("test")
-                .into()),
+            _ => Err(Failure::new(FailureKind::Denied, "no such grant").with_code("test").into()),
         }
     }
 
@@ -203,11 +178,7 @@ impl Capabilities for Fake {
     fn node(&mut self, _: NodeHandle) -> Answered<NodeInfo> {
         Ok(NodeInfo {
             path: "/dev/fake0".into(),
-            number: NodeNumber {
-                kind: NodeKind::Character,
-                major: 10,
-                minor: 229,
-            },
+            number: NodeNumber { kind: NodeKind::Character, major: 10, minor: 229 },
             owner: None,
         })
     }
@@ -219,9 +190,7 @@ impl Capabilities for Fake {
     fn file_text(&mut self, path: &str) -> Answered<String> {
         match path {
             "/proc/fake/version" => Ok("570.86".into()),
-            "/proc/fake/binary" => Err(Failure::new(FailureKind::Other, "is not text")
-                .with_code("not-text")
-                .into()),
+            "/proc/fake/binary" => Err(Failure::new(FailureKind::Other, "is not text").with_code("not-text").into()),
             "/proc/fake/large" => Err(Failure::new(FailureKind::Limit, "longer than 65536 bytes").into()),
             _ => Err(Failure::new(FailureKind::Denied, "no entry of the policy matches").into()),
         }
@@ -240,16 +209,8 @@ impl Capabilities for Fake {
         if !cursor.is_empty() {
             return Err(Failure::new(FailureKind::Invalid, "no cursor").into());
         }
-        let event = |n: u32| LogEvent {
-            pattern: n,
-            captures: vec!["0000:05:00".into(), "79".into()],
-            micros: 1 << 40,
-        };
-        Ok(LogBatch {
-            events: (0..most).map(event).collect(),
-            cursor: "next".into(),
-            gap: true,
-        })
+        let event = |n: u32| LogEvent { pattern: n, captures: vec!["0000:05:00".into(), "79".into()], micros: 1 << 40 };
+        Ok(LogBatch { events: (0..most).map(event).collect(), cursor: "next".into(), gap: true })
     }
 
     fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {

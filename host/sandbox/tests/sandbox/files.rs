@@ -20,9 +20,7 @@ const POOL: &str = "
 
 fn asking(call: &str, path: &str) -> Guest {
     let call = call.replace("PATH", &format!("(i32.const 1024) (i32.const {})", path.len()));
-    Guest::enumerating(&format!("{call} {POOL}"))
-        .importing(FILES)
-        .with(&format!(r#"(data (i32.const 1024) "{path}")"#))
+    Guest::enumerating(&format!("{call} {POOL}")).importing(FILES).with(&format!(r#"(data (i32.const 1024) "{path}")"#))
 }
 
 fn answered(call: &str, path: &str) -> Result<String, CallError> {
@@ -41,10 +39,7 @@ fn failed(path: &str) -> (FailureKind, String) {
 fn text_bytes_and_names_come_as_they_are() {
     let text = answered("(call $text PATH (i32.const 512))", "/proc/fake/version");
     assert_eq!(text, Ok("570.86".into()));
-    let bytes = answered(
-        "(call $read PATH (i64.const 120) (i32.const 3) (i32.const 512))",
-        "/proc/fake/binary",
-    );
+    let bytes = answered("(call $read PATH (i64.const 120) (i32.const 3) (i32.const 512))", "/proc/fake/binary");
     assert_eq!(bytes, Ok("xxx".into()));
     // The first of the names.
     let first = "(call $entries PATH (i32.const 512))

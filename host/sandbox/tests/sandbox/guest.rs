@@ -59,10 +59,7 @@ const BUMP: &str = "
 impl Guest {
     /// A guest whose `enumerate` is `body`.
     pub(crate) fn enumerating(body: &str) -> Self {
-        Self {
-            enumerate: body.into(),
-            ..Self::default()
-        }
+        Self { enumerate: body.into(), ..Self::default() }
     }
 
     /// The same with imports.
@@ -79,16 +76,7 @@ impl Guest {
 
     /// The core module.
     pub(crate) fn module(&self) -> Vec<u8> {
-        let Self {
-            imports,
-            enumerate,
-            health,
-            allocate,
-            realloc,
-            memory,
-            more,
-            ..
-        } = self;
+        let Self { imports, enumerate, health, allocate, realloc, memory, more, .. } = self;
         wat::parse_str(format!(
             r#"(module
                 {imports}
@@ -126,12 +114,7 @@ pub(crate) fn contract() -> Vec<(String, String)> {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "wit"))
-        .map(|path| {
-            (
-                path.file_name().unwrap().to_str().unwrap().to_owned(),
-                std::fs::read_to_string(path).unwrap(),
-            )
-        })
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(path).unwrap()))
         .collect();
     files.sort();
     files
@@ -140,10 +123,8 @@ pub(crate) fn contract() -> Vec<(String, String)> {
 /// The contract with one text replaced, as a newer or a divergent vendor would have it.
 pub(crate) fn other_contract(from: &str, to: &str) -> Vec<(String, String)> {
     let mut files = contract();
-    let changed = files
-        .iter_mut()
-        .filter(|(_, text)| text.contains(from))
-        .map(|(_, text)| *text = text.replace(from, to));
+    let changed =
+        files.iter_mut().filter(|(_, text)| text.contains(from)).map(|(_, text)| *text = text.replace(from, to));
     assert!(changed.count() > 0, "{from}");
     files
 }
@@ -160,12 +141,7 @@ pub(crate) fn encode(mut module: Vec<u8>, contract: &[(String, String)], world: 
     let own = resolve.push_str("guest.wit", world).unwrap();
     let world = resolve.select_world(&[own], None).unwrap();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default()
-        .validate(true)
-        .module(&module)
-        .unwrap()
-        .encode()
-        .unwrap()
+    ComponentEncoder::default().validate(true).module(&module).unwrap().encode().unwrap()
 }
 
 /// A component written as text.

@@ -10,10 +10,7 @@ use std::time::Duration;
 const SHORT: Duration = Duration::from_millis(50);
 
 fn impatient() -> Box<Fake> {
-    Box::new(Fake::within(Limits {
-        cpu: SHORT,
-        ..patient()
-    }))
+    Box::new(Fake::within(Limits { cpu: SHORT, ..patient() }))
 }
 
 fn said(guest: &Guest) -> String {
@@ -30,32 +27,22 @@ const TYPES: &str = r#"
 fn spinning_in_the_start_function() {
     // Loading tries an instance, too, within the limits that it is given.
     let guest = Guest::default().with(&format!("(func $start {SPIN}) (start $start)"));
-    let limits = Limits {
-        cpu: SHORT,
-        ..patient()
-    };
+    let limits = Limits { cpu: SHORT, ..patient() };
     let plugin = loaded(&guest.component(), limits);
     assert_eq!(limit(plugin.enumerate(impatient())), Some(Limit::Cpu(SHORT)));
 }
 
 #[test]
 fn spinning_in_realloc() {
-    let guest = Guest {
-        realloc: SPIN.into(),
-        ..Guest::default()
-    };
+    let guest = Guest { realloc: SPIN.into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
-    assert_eq!(
-        limit(plugin.health(impatient(), "v.com/x", &[unit("a", 1)])),
-        Some(Limit::Cpu(SHORT))
-    );
+    assert_eq!(limit(plugin.health(impatient(), "v.com/x", &[unit("a", 1)])), Some(Limit::Cpu(SHORT)));
 }
 
 #[test]
 fn spinning_in_post_return() {
-    let guest = Guest::default().with(&format!(
-        r#"(func (export "cabi_post_devgate:plugin/plugin@0.1.0#enumerate") (param i32) {SPIN})"#
-    ));
+    let guest = Guest::default()
+        .with(&format!(r#"(func (export "cabi_post_devgate:plugin/plugin@0.1.0#enumerate") (param i32) {SPIN})"#));
     let plugin = loaded(&guest.component(), patient());
     let outcome = plugin.enumerate(impatient());
     assert_eq!(limit(outcome), Some(Limit::Cpu(SHORT)));
@@ -68,10 +55,7 @@ fn trapping_in_the_start_function() {
 
 #[test]
 fn a_realloc_that_points_outside_memory() {
-    let guest = Guest {
-        realloc: "(i32.const -8)".into(),
-        ..Guest::default()
-    };
+    let guest = Guest { realloc: "(i32.const -8)".into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
     assert_snapshot!(error(plugin.health(Fake::boxed(), "v.com/x", &[unit("a", 1)])), @"broke the contract: realloc return: beyond end of memory");
 }
@@ -87,21 +71,9 @@ fn a_list_of_a_million_entries() {
         "(i32.store (i32.const 20) (i32.const 128)) (i32.store (i32.const 24) (i32.const 1000000)) (i32.const 16)",
     );
     assert_snapshot!(said(&guest), @"broke the contract: list pointer/length out of bounds of memory");
-    let guest = Guest {
-        memory: "600".into(),
-        ..guest
-    };
-    let plugin = loaded(
-        &guest.component(),
-        Limits {
-            memory: devgate_types::ByteSize::mib(64),
-            ..patient()
-        },
-    );
-    let host = Fake::within(Limits {
-        memory: devgate_types::ByteSize::mib(64),
-        ..patient()
-    });
+    let guest = Guest { memory: "600".into(), ..guest };
+    let plugin = loaded(&guest.component(), Limits { memory: devgate_types::ByteSize::mib(64), ..patient() });
+    let host = Fake::within(Limits { memory: devgate_types::ByteSize::mib(64), ..patient() });
     assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"exceeded its 1MiB passed to and from the host (limits.transfer)");
 }
 

@@ -16,9 +16,7 @@ fn nothing(interface: &str) -> Grant {
 }
 
 fn contents(bytes: &[u8]) -> Contents {
-    inspect(bytes, &Limits::default(), &nothing)
-        .contents
-        .unwrap_or_else(|refusal| panic!("{refusal}"))
+    inspect(bytes, &Limits::default(), &nothing).contents.unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
 #[test]
@@ -85,10 +83,7 @@ fn the_counts_are_those_that_limits_bound() {
     ] {
         let refusal = inspect(&bytes, &limits, &nothing).contents.unwrap_err();
         let expected = format!("limits.{key}");
-        assert!(
-            matches!(&refusal, Refusal::Limit { key: Some(key), .. } if *key == expected),
-            "{key}: {refusal}"
-        );
+        assert!(matches!(&refusal, Refusal::Limit { key: Some(key), .. } if *key == expected), "{key}: {refusal}");
     }
 }
 

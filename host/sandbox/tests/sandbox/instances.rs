@@ -21,12 +21,8 @@ fn both() -> [Guest; 2] {
 fn suspicious(pages: u32) -> Guest {
     let dirty = [60_000, 300_000, 500_000];
     let grown = pages * 65_536 + 75_000;
-    let check: String = dirty
-        .map(|at| format!("(if (i32.load (i32.const {at})) (then (unreachable)))"))
-        .concat();
-    let leave: String = dirty
-        .map(|at| format!("(i32.store (i32.const {at}) (i32.const 1))"))
-        .concat();
+    let check: String = dirty.map(|at| format!("(if (i32.load (i32.const {at})) (then (unreachable)))")).concat();
+    let leave: String = dirty.map(|at| format!("(i32.store (i32.const {at}) (i32.const 1))")).concat();
     let body = format!(
         "(if (global.get $left) (then (unreachable)))
         (if (i32.ne (memory.size) (i32.const {pages})) (then (unreachable)))
@@ -122,10 +118,7 @@ fn growing(pages: u64) -> Guest {
 #[test]
 fn memory_up_to_the_limit_is_given_and_more_is_not() {
     for size in [16, 64, 128].map(ByteSize::mib) {
-        let limits = Limits {
-            memory: size,
-            ..patient()
-        };
+        let limits = Limits { memory: size, ..patient() };
         let host = || Box::new(Fake::within(limits.clone()));
         let pages = size.0 / 65_536;
         let all = on(&growing(pages), limits.clone());
@@ -138,10 +131,7 @@ fn memory_up_to_the_limit_is_given_and_more_is_not() {
 #[test]
 fn both_kinds_of_engine_end_a_loop() {
     let short = std::time::Duration::from_millis(50);
-    let limits = Limits {
-        cpu: short,
-        ..patient()
-    };
+    let limits = Limits { cpu: short, ..patient() };
     // The second one's memory is mapped: another engine's epoch must move, too.
     for pages in ["2", "32"] {
         let mut guest = Guest::enumerating(crate::guest::SPIN);

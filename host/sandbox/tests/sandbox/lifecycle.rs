@@ -15,10 +15,7 @@ const FINE: &str = "(i32.const 16)";
 
 /// A guest with these bodies; parameters 2 and 3 are the list of units.
 fn living(prepare: &str, release: &str) -> Guest {
-    let guest = Guest {
-        world: EXPORT.into(),
-        ..Guest::default()
-    };
+    let guest = Guest { world: EXPORT.into(), ..Guest::default() };
     guest.with(&format!(
         r#"(func (export "devgate:plugin/lifecycle@0.1.0#prepare") (param i32 i32 i32 i32) (result i32) {prepare})
         (func (export "devgate:plugin/lifecycle@0.1.0#release") (param i32 i32 i32 i32) (result i32) {release})"#
@@ -64,10 +61,8 @@ fn each_function_is_called_with_its_units() {
 fn a_component_without_it_is_never_asked() {
     let plugin = loaded(&Guest::default().component(), patient());
     assert!(!plugin.profile().lifecycle);
-    let asked = [
-        error(plugin.prepare(Fake::boxed(), "v.com/x", &[])),
-        error(plugin.release(Fake::boxed(), "v.com/x", &[])),
-    ];
+    let asked =
+        [error(plugin.prepare(Fake::boxed(), "v.com/x", &[])), error(plugin.release(Fake::boxed(), "v.com/x", &[]))];
     assert_eq!(asked[0], asked[1]);
     assert_snapshot!(asked[0], @"host fault: asked to prepare or release by a component that exports no lifecycle");
 }
@@ -75,36 +70,15 @@ fn a_component_without_it_is_never_asked() {
 #[test]
 fn every_limit_holds() {
     let short = Duration::from_millis(50);
-    let cpu = Limits {
-        cpu: short,
-        ..patient()
-    };
-    assert_eq!(
-        limit(prepare(&living(SPIN, FINE), cpu.clone())),
-        Some(Limit::Cpu(short))
-    );
-    assert_eq!(
-        limit(release(&living(FINE, SPIN), cpu.clone())),
-        Some(Limit::Cpu(short))
-    );
+    let cpu = Limits { cpu: short, ..patient() };
+    assert_eq!(limit(prepare(&living(SPIN, FINE), cpu.clone())), Some(Limit::Cpu(short)));
+    assert_eq!(limit(release(&living(FINE, SPIN), cpu.clone())), Some(Limit::Cpu(short)));
     assert_eq!(limit(release(&living(FINE, FINE), cpu)), None);
-    let deadline = Limits {
-        deadline: short,
-        ..patient()
-    };
-    assert_eq!(
-        limit(release(&living(FINE, SPIN), deadline)),
-        Some(Limit::Deadline(short))
-    );
-    let memory = Limits {
-        memory: ByteSize::kib(128),
-        ..patient()
-    };
+    let deadline = Limits { deadline: short, ..patient() };
+    assert_eq!(limit(release(&living(FINE, SPIN), deadline)), Some(Limit::Deadline(short)));
+    let memory = Limits { memory: ByteSize::kib(128), ..patient() };
     let grow = living("(drop (memory.grow (i32.const 6))) (i32.const 16)", FINE);
-    assert_eq!(
-        limit(prepare(&grow, memory.clone())),
-        Some(Limit::Memory(ByteSize::kib(128)))
-    );
+    assert_eq!(limit(prepare(&grow, memory.clone())), Some(Limit::Memory(ByteSize::kib(128))));
     assert_eq!(limit(release(&grow, memory)), None);
     // Two units of one device and one node each.
     let handles = |handles| Limits { handles, ..patient() };
@@ -135,8 +109,6 @@ fn one_of_another_type_is_no_absence() {
         ),
         &world,
     );
-    let refused = try_load(&bytes, Limits::default())
-        .expect_err("must be refused")
-        .to_string();
+    let refused = try_load(&bytes, Limits::default()).expect_err("must be refused").to_string();
     assert_snapshot!(refused, @"plugin snoop: component does not fit this host: devgate:plugin/lifecycle has another type here: failed to convert function to given type: type mismatch with parameters: expected `record` found `string`");
 }

@@ -40,9 +40,7 @@ const FIRST: &str = "(call $devices (i32.const 1024) (i32.const 3) (i32.const 51
     (i32.store (i32.const 1536) (i32.load (i32.load (i32.const 516))))";
 
 fn on_device(n: u32, body: &str) -> Guest {
-    let mut guest = repeated(n, body)
-        .importing(HARDWARE)
-        .with(r#"(data (i32.const 1024) "pci\00vendor")"#);
+    let mut guest = repeated(n, body).importing(HARDWARE).with(r#"(data (i32.const 1024) "pci\00vendor")"#);
     guest.enumerate = guest.enumerate.replacen("(loop", &format!("{FIRST} (loop"), 1);
     guest
 }
@@ -51,10 +49,7 @@ fn on_device(n: u32, body: &str) -> Guest {
 fn processor_time() {
     let short = Duration::from_millis(50);
     let started = Instant::now();
-    assert_eq!(
-        met(&Guest::enumerating(SPIN), with(|l| l.cpu = short)),
-        Some(Limit::Cpu(short))
-    );
+    assert_eq!(met(&Guest::enumerating(SPIN), with(|l| l.cpu = short)), Some(Limit::Cpu(short)));
     assert!(started.elapsed() < LONG);
     assert_eq!(met(&repeated(1_000, ""), with(|l| l.cpu = short)), None);
 }
@@ -62,10 +57,7 @@ fn processor_time() {
 #[test]
 fn wall_clock_while_the_component_runs() {
     let short = Duration::from_millis(50);
-    assert_eq!(
-        met(&Guest::enumerating(SPIN), with(|l| l.deadline = short)),
-        Some(Limit::Deadline(short))
-    );
+    assert_eq!(met(&Guest::enumerating(SPIN), with(|l| l.deadline = short)), Some(Limit::Deadline(short)));
 }
 
 #[test]
@@ -93,10 +85,7 @@ fn memory_of_all_kinds_together() {
     assert_eq!(met(&grow, with(|l| l.memory = limit)), Some(Limit::Memory(limit)));
     // Already the memory that it starts with.
     let limit = ByteSize(page);
-    assert_eq!(
-        met(&Guest::default(), with(|l| l.memory = limit)),
-        Some(Limit::Memory(limit))
-    );
+    assert_eq!(met(&Guest::default(), with(|l| l.memory = limit)), Some(Limit::Memory(limit)));
 }
 
 #[test]
@@ -110,10 +99,7 @@ fn table_elements() {
     let grow = Guest::enumerating("(drop (table.grow $t (ref.null func) (i32.const 90))) (i32.const 16)")
         .with("(table $t 10 funcref)");
     assert_eq!(met(&grow, with(|l| l.table_elements = 100)), None);
-    assert_eq!(
-        met(&grow, with(|l| l.table_elements = 99)),
-        Some(Limit::TableElements(99))
-    );
+    assert_eq!(met(&grow, with(|l| l.table_elements = 99)), Some(Limit::TableElements(99)));
 }
 
 #[test]
@@ -170,10 +156,7 @@ fn handles_in_the_hosts_own_arguments() {
 #[test]
 fn calls_to_the_host() {
     let call = |n| {
-        on_device(
-            n,
-            "(call $attribute (i32.load (i32.const 1536)) (i32.const 1028) (i32.const 6) (i32.const 512))",
-        )
+        on_device(n, "(call $attribute (i32.load (i32.const 1536)) (i32.const 1028) (i32.const 6) (i32.const 512))")
     };
     assert_eq!(met(&call(9), with(|l| l.host_calls = 10)), None);
     assert_eq!(met(&call(10), with(|l| l.host_calls = 10)), Some(Limit::HostCalls(10)));
@@ -182,10 +165,7 @@ fn calls_to_the_host() {
 #[test]
 fn bytes_read_from_the_node() {
     let read = |n| {
-        on_device(
-            n,
-            "(call $attribute (i32.load (i32.const 1536)) (i32.const 1028) (i32.const 6) (i32.const 512))",
-        )
+        on_device(n, "(call $attribute (i32.load (i32.const 1536)) (i32.const 1028) (i32.const 6) (i32.const 512))")
     };
     let limit = ByteSize(1_000);
     assert_eq!(met(&read(10), with(|l| l.read = limit)), None);
@@ -195,24 +175,16 @@ fn bytes_read_from_the_node() {
 #[test]
 fn bytes_passed_in_one_argument_and_in_all_of_them() {
     let one = |bytes: u32| {
-        Guest::enumerating(&format!(
-            "(call $devices (i32.const 0) (i32.const {bytes}) (i32.const 512)) (i32.const 16)"
-        ))
-        .importing(HARDWARE)
+        Guest::enumerating(&format!("(call $devices (i32.const 0) (i32.const {bytes}) (i32.const 512)) (i32.const 16)"))
+            .importing(HARDWARE)
     };
     let limit = ByteSize::kib(64);
     assert_eq!(met(&one(32_768), with(|l| l.transfer = limit)), None);
-    assert_eq!(
-        met(&one(100_000), with(|l| l.transfer = limit)),
-        Some(Limit::Transfer(limit))
-    );
+    assert_eq!(met(&one(100_000), with(|l| l.transfer = limit)), Some(Limit::Transfer(limit)));
     let many = |n| repeated(n, "(call $devices (i32.const 1024) (i32.const 1000) (i32.const 512))").importing(HARDWARE);
     let limit = ByteSize(10_000);
     assert_eq!(met(&many(10), with(|l| l.transfer = limit)), None);
-    assert_eq!(
-        met(&many(11), with(|l| l.transfer = limit)),
-        Some(Limit::Transfer(limit))
-    );
+    assert_eq!(met(&many(11), with(|l| l.transfer = limit)), Some(Limit::Transfer(limit)));
 }
 
 #[test]
@@ -228,10 +200,7 @@ fn bytes_passed_in_a_result() {
     };
     let limit = ByteSize::kib(16);
     assert_eq!(met(&result(4_000), with(|l| l.transfer = limit)), None);
-    assert_eq!(
-        met(&result(20_000), with(|l| l.transfer = limit)),
-        Some(Limit::Transfer(limit))
-    );
+    assert_eq!(met(&result(20_000), with(|l| l.transfer = limit)), Some(Limit::Transfer(limit)));
 }
 
 #[test]

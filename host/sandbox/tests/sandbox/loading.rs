@@ -10,22 +10,14 @@ use insta::assert_snapshot;
 use sha2::Digest;
 
 fn refused(bytes: &[u8]) -> String {
-    try_load(bytes, Limits::default())
-        .expect_err("must be refused")
-        .to_string()
+    try_load(bytes, Limits::default()).expect_err("must be refused").to_string()
 }
 
 #[test]
 fn a_component_is_loaded_with_its_profile() {
-    let profile_of = |bytes: &[u8]| Profile {
-        sha256: Some(sha2::Sha256::digest(bytes).into()),
-        ..Profile::default()
-    };
+    let profile_of = |bytes: &[u8]| Profile { sha256: Some(sha2::Sha256::digest(bytes).into()), ..Profile::default() };
     let bytes = Guest::default().component();
-    assert_eq!(
-        *try_load(&bytes, Limits::default()).unwrap().profile(),
-        profile_of(&bytes)
-    );
+    assert_eq!(*try_load(&bytes, Limits::default()).unwrap().profile(), profile_of(&bytes));
     let more = Guest {
         world: "export devgate:plugin/preference@0.1.0;".into(),
         ..Guest::default()
@@ -34,10 +26,7 @@ fn a_component_is_loaded_with_its_profile() {
         r#"(func (export "devgate:plugin/preference@0.1.0#choose") (param i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)"#,
     );
     let bytes = more.component();
-    let expected = Profile {
-        preference: true,
-        ..profile_of(&bytes)
-    };
+    let expected = Profile { preference: true, ..profile_of(&bytes) };
     assert_eq!(*try_load(&bytes, Limits::default()).unwrap().profile(), expected);
 }
 
@@ -66,13 +55,8 @@ fn all_imports_that_are_not_granted_are_named_at_once() {
         "wasi:clocks" => Grant::NotGranted { key: "wasi" },
         _ => Grant::Granted,
     };
-    let request = LoadRequest {
-        plugin: "snoop",
-        bytes: &snoop,
-        sha256: None,
-        limits: Limits::default(),
-        grants: &grants,
-    };
+    let request =
+        LoadRequest { plugin: "snoop", bytes: &snoop, sha256: None, limits: Limits::default(), grants: &grants };
     assert_snapshot!(load(request).unwrap_err(), @r#"
 plugin snoop: component asks for what it does not get:
   devgate:plugin/hardware@0.1.0      needs "hardware:" in the policy
@@ -148,10 +132,7 @@ fn the_pinned_digest_is_the_files() {
     };
     assert!(load_pinned(sha2::Sha256::digest(&component).into()).is_ok());
     let error = load_pinned([0xab; 32]).unwrap_err().to_string();
-    assert!(
-        error.contains(&format!("the policy pins {}", "ab".repeat(32))),
-        "{error}"
-    );
+    assert!(error.contains(&format!("the policy pins {}", "ab".repeat(32))), "{error}");
     assert!(error.starts_with("plugin snoop: component's sha256 is "), "{error}");
 }
 
@@ -175,10 +156,7 @@ const WORLD: &str = "package test:guest; world guest {
 
 #[test]
 fn a_function_that_this_host_does_not_have_is_named() {
-    let newer = other_contract(
-        "entries: func(path: string)",
-        "symlinks: func() -> u32;\n entries: func(path: string)",
-    );
+    let newer = other_contract("entries: func(path: string)", "symlinks: func() -> u32;\n entries: func(path: string)");
     let guest = Guest::default().importing(
         r#"(import "devgate:plugin/types@0.1.0" "[method]device.symlinks" (func (param i32) (result i32)))"#,
     );
@@ -194,10 +172,7 @@ fn a_function_of_another_type_is_named() {
         r#"(import "devgate:plugin/types@0.1.0" "[method]device.numa-node" (func (param i32) (result i32)))"#,
     );
     assert_snapshot!(refused(&encode(guest.module(), &changed, WORLD)), @"plugin snoop: component does not fit this host: [method]device.numa-node of devgate:plugin/types@0.1.0 has another type here: expected `option` found `u32`");
-    let changed = other_contract(
-        "enumerate: func() -> result<list<pool>, error>",
-        "enumerate: func() -> list<pool>",
-    );
+    let changed = other_contract("enumerate: func() -> result<list<pool>, error>", "enumerate: func() -> list<pool>");
     assert_snapshot!(refused(&encode(Guest::default().module(), &changed, WORLD)), @"plugin snoop: component does not fit this host: devgate:plugin/plugin has another type here: failed to convert function to given type: type mismatch with results: expected `result` found `list`");
 }
 
@@ -238,10 +213,7 @@ fn every_limit_on_what_a_component_may_be() {
         with(|l| l.component_size = ByteSize(size.0 - 1)),
         with(|l| l.component_size = size),
     );
-    assert!(
-        too_large.starts_with(&format!("plugin snoop: component has {} bytes, more than ", size.0)),
-        "{too_large}"
-    );
+    assert!(too_large.starts_with(&format!("plugin snoop: component has {} bytes, more than ", size.0)), "{too_large}");
     assert!(too_large.ends_with(" (limits.component-size)"), "{too_large}");
 
     let functions = violated_and_obeyed(&small, with(|l| l.functions = 3), with(|l| l.functions = 4));
@@ -255,10 +227,7 @@ fn every_limit_on_what_a_component_may_be() {
     );
     assert_snapshot!(long, @"plugin snoop: component has a function of 1204 bytes, more than 1KiB (limits.function-size)");
 
-    let memory = Guest {
-        memory: "16384".into(),
-        ..Guest::default()
-    };
+    let memory = Guest { memory: "16384".into(), ..Guest::default() };
     let memory = violated_and_obeyed(
         &memory.component(),
         with(|l| l.memory = ByteSize::mib(16)),
@@ -314,13 +283,7 @@ fn components_within_a_component_pass_each_other_text() {
     let three = with(|l| l.memories = 3);
     let bytes = with_inner(&Guest::default().component(), PASSES_TEXT);
     let loaded = try_load(&bytes, three.clone()).unwrap_or_else(|error| panic!("{error}"));
-    assert!(
-        loaded
-            .enumerate(Box::new(Fake::within(three.clone())))
-            .unwrap()
-            .value
-            .is_empty()
-    );
+    assert!(loaded.enumerate(Box::new(Fake::within(three.clone()))).unwrap().value.is_empty());
     // One module still has one memory, however many the component may have.
     let two = text("(component (core module (memory 1) (memory 1)))");
     let refusal = try_load(&two, three).expect_err("must be refused").to_string();

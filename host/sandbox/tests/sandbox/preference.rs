@@ -13,10 +13,7 @@ const EXPORT: &str = "export devgate:plugin/preference@0.1.0;";
 /// A guest whose `choose` is `body`: parameters 2 and 3 are the list of units, 4 and 5 the ids that must be included, 6 the
 /// size.
 fn choosing(body: &str) -> Guest {
-    let guest = Guest {
-        world: EXPORT.into(),
-        ..Guest::default()
-    };
+    let guest = Guest { world: EXPORT.into(), ..Guest::default() };
     guest.with(&format!(
         r#"(func (export "devgate:plugin/preference@0.1.0#choose") (param i32 i32 i32 i32 i32 i32 i32) (result i32) {body})"#
     ))
@@ -51,10 +48,7 @@ fn a_choice_is_what_the_component_says() {
     assert_eq!(choose(&choosing(FIRST), patient(), &[], 2), Ok(strings(&["a", "b"])));
     assert_eq!(choose(&choosing(MUST), patient(), &["c"], 2), Ok(strings(&["c"])));
     // Not held against what there is: that is for the caller.
-    assert_eq!(
-        choose(&choosing(MUST), patient(), &["unknown"], 1),
-        Ok(strings(&["unknown"]))
-    );
+    assert_eq!(choose(&choosing(MUST), patient(), &["unknown"], 1), Ok(strings(&["unknown"])));
     // The other exports are there as ever.
     let plugin = loaded(&choosing(FIRST).component(), patient());
     assert!(plugin.enumerate(Fake::boxed()).is_ok());
@@ -74,21 +68,12 @@ fn a_component_without_it_is_never_asked() {
 fn every_limit_holds() {
     let short = Duration::from_millis(50);
     let met = |guest: &Guest, limits| limit(choose(guest, limits, &[], 1));
-    let cpu = Limits {
-        cpu: short,
-        ..patient()
-    };
+    let cpu = Limits { cpu: short, ..patient() };
     assert_eq!(met(&choosing(SPIN), cpu.clone()), Some(Limit::Cpu(short)));
     assert_eq!(met(&choosing(FIRST), cpu), None);
-    let deadline = Limits {
-        deadline: short,
-        ..patient()
-    };
+    let deadline = Limits { deadline: short, ..patient() };
     assert_eq!(met(&choosing(SPIN), deadline), Some(Limit::Deadline(short)));
-    let memory = Limits {
-        memory: ByteSize::kib(128),
-        ..patient()
-    };
+    let memory = Limits { memory: ByteSize::kib(128), ..patient() };
     let grow = choosing("(drop (memory.grow (i32.const 6))) (i32.const 16)");
     assert_eq!(met(&grow, memory.clone()), Some(Limit::Memory(ByteSize::kib(128))));
     assert_eq!(met(&choosing(FIRST), memory), None);
@@ -122,9 +107,7 @@ fn one_of_another_type_is_no_absence() {
     let refused = |from: &str, to: &str, export: &str| {
         let guest = Guest::default().with(export);
         let bytes = encode(guest.module(), &other_contract(from, to), &world);
-        try_load(&bytes, Limits::default())
-            .expect_err("must be refused")
-            .to_string()
+        try_load(&bytes, Limits::default()).expect_err("must be refused").to_string()
     };
     let choose = |parameters: &str| {
         format!(

@@ -77,10 +77,7 @@ fn standard_streams_work_on_a_thread_of_a_runtime_that_may_block() {
     )
     .with(r#"(data (i32.const 1024) "one\0a")"#);
     let plugin = loaded(&component(&guest), patient());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let call = runtime.spawn_blocking(move || plugin.enumerate(Fake::boxed()).map(|answer| answer.value));
     assert_eq!(runtime.block_on(call).unwrap(), Ok(vec![]));
 }
@@ -142,13 +139,7 @@ fn standard_streams_are_held_to_what_a_call_may_pass_to_the_host() {
     let met = |limits| limit(plugin.enumerate(Box::new(Fake::within(limits))));
     let (transfer, host_calls) = (ByteSize(100_000), 50);
     assert_eq!(met(Limits { transfer, ..patient() }), Some(Limit::Transfer(transfer)));
-    assert_eq!(
-        met(Limits {
-            host_calls,
-            ..patient()
-        }),
-        Some(Limit::HostCalls(host_calls))
-    );
+    assert_eq!(met(Limits { host_calls, ..patient() }), Some(Limit::HostCalls(host_calls)));
 }
 
 #[test]
@@ -215,10 +206,7 @@ fn clocks_that_are_granted_go_on() {
 
 #[test]
 fn a_wait_of_a_year_is_over_at_once() {
-    let plugin = loaded(
-        &asking("(call $block (call $wait (i64.const 31536000000000000)))"),
-        patient(),
-    );
+    let plugin = loaded(&asking("(call $block (call $wait (i64.const 31536000000000000)))"), patient());
     // On a thread of its own, as no limit of a call ends a wait in the host. A minute is no year, on any machine.
     let (say, heard) = mpsc::channel();
     std::thread::spawn(move || say.send(plugin.enumerate(Fake::boxed()).is_ok()));

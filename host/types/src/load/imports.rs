@@ -81,10 +81,7 @@ fn on_track(version: &str, track: &str) -> bool {
 pub fn check_imports(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<(), Refusal> {
     let refused = scan.imports.iter().filter_map(|name| {
         let reason = reason_to_refuse(need_in(scan, name, grants))?;
-        Some(RefusedImport {
-            name: GuestText::new(name),
-            reason,
-        })
+        Some(RefusedImport { name: GuestText::new(name), reason })
     });
     let refused: Vec<_> = refused.collect();
     if refused.is_empty() {
@@ -200,10 +197,7 @@ pub fn profile(scan: &Scan) -> Result<Profile, Refusal> {
         all.any(|export| export.name == name && export.is_on_our_track())
     };
     if !exports("plugin") {
-        let other = scan
-            .exports
-            .iter()
-            .find(|export| export.starts_with("devgate:plugin/plugin"));
+        let other = scan.exports.iter().find(|export| export.starts_with("devgate:plugin/plugin"));
         return Err(Refusal::Export(match other {
             Some(other) => {
                 let other = GuestText::new(other);

@@ -43,10 +43,7 @@ impl Contents {
     /// What a look at the file found. `grants` as for [`super::check_imports`].
     #[must_use]
     pub fn new(scan: Scan, grants: &dyn Fn(&str) -> Grant) -> Self {
-        let import = |name: &String| Import {
-            name: GuestText::new(name),
-            need: imports::need_in(&scan, name, grants),
-        };
+        let import = |name: &String| Import { name: GuestText::new(name), need: imports::need_in(&scan, name, grants) };
         Self {
             imports: scan.imports.iter().map(import).collect(),
             exports: scan.exports.iter().map(|name| GuestText::new(name)).collect(),

@@ -82,10 +82,6 @@ impl Refusal {
         if found <= most {
             return Ok(());
         }
-        Err(Refusal::Limit {
-            what: format!("component has {found} {what}"),
-            most: most.to_string(),
-            key,
-        })
+        Err(Refusal::Limit { what: format!("component has {found} {what}"), most: most.to_string(), key })
     }
 }

@@ -23,70 +23,34 @@ enum Step {
 
 /// Beginnings of steps.
 const STEPS: &[(&str, Step)] = &[
-    (
-        "sha256sum --check SHA256SUMS",
-        Step::Elsewhere("needs a release; `cargo xtask release` checks its sums"),
-    ),
-    (
-        "skopeo ",
-        Step::Elsewhere("needs a registry; the archive is given to the node instead, as the page says"),
-    ),
+    ("sha256sum --check SHA256SUMS", Step::Elsewhere("needs a release; `cargo xtask release` checks its sums")),
+    ("skopeo ", Step::Elsewhere("needs a registry; the archive is given to the node instead, as the page says")),
     (
         "kubectl -n devgate rollout status daemonset/devgate-cleanup",
         Step::Elsewhere("the scenario `uninstall` cleans up"),
     ),
-    (
-        "helm install devgate-cleanup",
-        Step::Elsewhere("the scenario `uninstall` cleans up"),
-    ),
+    ("helm install devgate-cleanup", Step::Elsewhere("the scenario `uninstall` cleans up")),
     ("helm uninstall", Step::Elsewhere("the scenario `uninstall` cleans up")),
-    (
-        "kubectl patch node",
-        Step::Elsewhere("the scenario `uninstall` cleans up"),
-    ),
-    (
-        "kubectl -n devgate set image",
-        Step::Elsewhere("the scenario `rollout` goes to another image and back"),
-    ),
-    (
-        "kubectl -n devgate rollout undo",
-        Step::Elsewhere("the scenario `rollout` goes to another image and back"),
-    ),
+    ("kubectl patch node", Step::Elsewhere("the scenario `uninstall` cleans up")),
+    ("kubectl -n devgate set image", Step::Elsewhere("the scenario `rollout` goes to another image and back")),
+    ("kubectl -n devgate rollout undo", Step::Elsewhere("the scenario `rollout` goes to another image and back")),
     ("kubectl apply -k .", Step::Run),
     ("kubectl -n devgate rollout status", Step::Run),
     ("kubectl create namespace devgate", Step::Instead),
     ("kubectl label namespace devgate", Step::Run),
     ("helm install devgate", Step::Run),
-    (
-        "apt install",
-        Step::Elsewhere("the stage `package` installs the package"),
-    ),
+    ("apt install", Step::Elsewhere("the stage `package` installs the package")),
     ("systemctl ", Step::Elsewhere("the stage `package` runs the service")),
-    (
-        "cp /usr/share/devgate",
-        Step::Elsewhere("the stage `package` runs the service"),
-    ),
-    (
-        "mkdir -p /var/lib/devgate",
-        Step::Elsewhere("the stage `image` runs the container by hand"),
-    ),
-    (
-        "podman ",
-        Step::Elsewhere("the stage `image` runs the container by hand"),
-    ),
+    ("cp /usr/share/devgate", Step::Elsewhere("the stage `package` runs the service")),
+    ("mkdir -p /var/lib/devgate", Step::Elsewhere("the stage `image` runs the container by hand")),
+    ("podman ", Step::Elsewhere("the stage `image` runs the container by hand")),
     ("kubectl -n devgate exec", Step::Until),
     ("kubectl get node", Step::Run),
     ("kubectl label node", Step::Run),
     ("kubectl apply -k canary", Step::Elsewhere("two groups need two nodes")),
     ("sha256sum generic.wasm", Step::Run),
-    (
-        "devgate ",
-        Step::Elsewhere("the end-to-end test `admins` says what it answers"),
-    ),
-    (
-        "devgatectl ",
-        Step::Elsewhere("the end-to-end test `admins` says what it answers"),
-    ),
+    ("devgate ", Step::Elsewhere("the end-to-end test `admins` says what it answers")),
+    ("devgatectl ", Step::Elsewhere("the end-to-end test `admins` says what it answers")),
 ];
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
@@ -121,9 +85,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
             cluster.allocatable(cluster.disks.names().len(), 60)?;
         }
     }
-    cluster.note(format!(
-        "admins: {run} steps of the page were run, {elsewhere} are held elsewhere"
-    ));
+    cluster.note(format!("admins: {run} steps of the page were run, {elsewhere} are held elsewhere"));
     // In a cluster the same commands run in the pod.
     let disk = format!("/dev/{}", cluster.disks.names().first().context("a disk")?);
     cluster.in_devgate(&["check", "--run"])?;
@@ -139,11 +101,7 @@ fn steps(page: &str) -> impl Iterator<Item = &str> {
     page.split("\n```console\n")
         .skip(1)
         .filter_map(|rest| rest.split("\n```").next())
-        .flat_map(|block| {
-            block
-                .lines()
-                .filter_map(|line| line.strip_prefix("$ ").or_else(|| line.strip_prefix("# ")))
-        })
+        .flat_map(|block| block.lines().filter_map(|line| line.strip_prefix("$ ").or_else(|| line.strip_prefix("# "))))
 }
 
 /// The folder in which the reader sits: what the page says is there.
@@ -159,23 +117,14 @@ fn desk(cluster: &Cluster, page: &str) -> Result<PathBuf> {
     // Not a link: kubectl goes by where a folder is.
     fs::create_dir_all(work.join("deploy"))?;
     process::read(
-        std::process::Command::new("cp")
-            .arg("-r")
-            .arg(&cluster.given.rendered)
-            .arg(work.join("deploy/rendered")),
+        std::process::Command::new("cp").arg("-r").arg(&cluster.given.rendered).arg(work.join("deploy/rendered")),
     )?;
     link(&cluster.given.helm, work.join("bin/helm"))?;
     if cluster.given.kubectl.is_absolute() {
         link(&cluster.given.kubectl, work.join("bin/kubectl"))?;
     }
-    link(
-        &cluster.given.chart,
-        desk.join(format!("devgate-{}.tgz", cluster.version()?)),
-    )?;
-    link(
-        &cluster.given.components.join("generic.wasm"),
-        desk.join("generic.wasm"),
-    )?;
+    link(&cluster.given.chart, desk.join(format!("devgate-{}.tgz", cluster.version()?)))?;
+    link(&cluster.given.components.join("generic.wasm"), desk.join("generic.wasm"))?;
     fs::write(desk.join("policy.d/gpus.yaml"), cluster.policy()?)?;
     let values = serde_json::json!({"policy": {"files": {"serial.yaml": null, "disks.yaml": cluster.policy()?}}});
     fs::write(desk.join("values.yaml"), values.to_string())?;
@@ -185,19 +134,11 @@ fn desk(cluster: &Cluster, page: &str) -> Result<PathBuf> {
 
 /// The page's, without the image of a registry that is not there.
 fn kustomization(page: &str) -> Result<String> {
-    let block = page
-        .split("\n```yaml\n# kustomization.yaml")
-        .nth(1)
-        .and_then(|rest| rest.split("\n```").next());
+    let block = page.split("\n```yaml\n# kustomization.yaml").nth(1).and_then(|rest| rest.split("\n```").next());
     let block = block.context("docs/install.md has no kustomization.yaml")?;
-    let (before, rest) = block
-        .split_once("\nimages:\n")
-        .context("its kustomization.yaml names no image")?;
+    let (before, rest) = block.split_once("\nimages:\n").context("its kustomization.yaml names no image")?;
     let after = rest.lines().skip_while(|line| line.starts_with(' '));
-    Ok(format!(
-        "# kustomization.yaml{before}\n{}\n",
-        after.collect::<Vec<_>>().join("\n")
-    ))
+    Ok(format!("# kustomization.yaml{before}\n{}\n", after.collect::<Vec<_>>().join("\n")))
 }
 
 fn shell(cluster: &Cluster, desk: &Path, line: &str) -> Result<String> {

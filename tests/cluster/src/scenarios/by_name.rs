@@ -87,9 +87,7 @@ fn moves(cluster: &mut Cluster) -> Result<()> {
     let told = format!("\"minor\": {second},");
     let (_, seconds) = timed(|| {
         until("the file to say where it is", 30, || {
-            let [file] = &files(cluster)?[..] else {
-                bail!("there is no file")
-            };
+            let [file] = &files(cluster)?[..] else { bail!("there is no file") };
             let text = fs::read_to_string(file)?;
             if !text.contains(&told) {
                 bail!("{text}");
@@ -97,16 +95,12 @@ fn moves(cluster: &mut Cluster) -> Result<()> {
             Ok(())
         })
     })?;
-    cluster.note(format!(
-        "by-name: where a device has moved is in the file after {seconds:.1} s"
-    ));
+    cluster.note(format!("by-name: where a device has moved is in the file after {seconds:.1} s"));
     is_at(cluster, &first).context("a container that runs has what it was started with")?;
     cluster.in_pod("moving", "busybox touch /tmp/end")?;
-    until("the container to start again", 60, || {
-        match cluster.restarts("moving")? {
-            1 => cluster.runs("moving", 1),
-            restarts => bail!("it was started again {restarts} times"),
-        }
+    until("the container to start again", 60, || match cluster.restarts("moving")? {
+        1 => cluster.runs("moving", 1),
+        restarts => bail!("it was started again {restarts} times"),
     })?;
     is_at(cluster, &second)?;
     cluster.delete_pods()
@@ -137,11 +131,9 @@ fn serve(cluster: &Cluster) -> Result<()> {
         "--listen=127.0.0.1:9464",
     ];
     cluster.service("devgate", &words)?;
-    until("the device to be allocatable", 60, || {
-        match cluster.node_has("allocatable", MOVING)? {
-            Some(1) => Ok(()),
-            other => bail!("the node has {other:?}"),
-        }
+    until("the device to be allocatable", 60, || match cluster.node_has("allocatable", MOVING)? {
+        Some(1) => Ok(()),
+        other => bail!("the node has {other:?}"),
     })
 }
 
@@ -155,23 +147,13 @@ fn make_function(cluster: &Cluster) -> Result<()> {
     fs::create_dir_all(cluster.file("/moving/dev"))?;
     // Without it nobody knows whether the disk is in use.
     fs::create_dir_all(cluster.file("/moving/proc/1"))?;
-    fs::write(
-        cluster.file("/moving/proc/1/mountinfo"),
-        "1 0 0:1 / / rw - tmpfs tmpfs rw\n",
-    )?;
+    fs::write(cluster.file("/moving/proc/1/mountinfo"), "1 0 0:1 / / rw - tmpfs tmpfs rw\n")?;
     let function = sys.join(FUNCTION);
-    for (name, text) in [
-        ("vendor", "0x1d9b\n"),
-        ("class", "0x120000\n"),
-        ("uevent", "DRIVER=moving\n"),
-    ] {
+    for (name, text) in [("vendor", "0x1d9b\n"), ("class", "0x120000\n"), ("uevent", "DRIVER=moving\n")] {
         fs::write(function.join(name), text)?;
     }
     symlink("../../../bus/pci", function.join("subsystem"))?;
-    Ok(symlink(
-        format!("../../../{FUNCTION}"),
-        sys.join("bus/pci/devices/0000:00:05.0"),
-    )?)
+    Ok(symlink(format!("../../../{FUNCTION}"), sys.join("bus/pci/devices/0000:00:05.0"))?)
 }
 
 /// Has the disk be that of this number: as the kernel does it, the old one goes first.
@@ -185,19 +167,14 @@ fn place(cluster: &Cluster, number: &str) -> Result<()> {
     let _there_may_be_none = fs::remove_file(&node);
     fs::create_dir_all(&disk)?;
     fs::write(disk.join("dev"), format!("7:{number}\n"))?;
-    fs::write(
-        disk.join("uevent"),
-        format!("MAJOR=7\nMINOR={number}\nDEVNAME=moving0\nDEVTYPE=disk\n"),
-    )?;
+    fs::write(disk.join("uevent"), format!("MAJOR=7\nMINOR={number}\nDEVNAME=moving0\nDEVTYPE=disk\n"))?;
     symlink("../../../../../class/block", disk.join("subsystem"))?;
     for (link, up) in [("class/block/moving0", "../.."), ("block/moving0", "..")] {
         symlink(format!("{up}/{FUNCTION}/block/moving0"), sys.join(link))?;
     }
     let by_number = sys.join(format!("dev/block/7:{number}"));
     let _there_may_be_one = symlink(format!("../../{FUNCTION}/block/moving0"), by_number);
-    cluster
-        .node(&["mknod", "-m", "600", "/moving/dev/moving0", "b", "7", number])
-        .map(drop)
+    cluster.node(&["mknod", "-m", "600", "/moving/dev/moving0", "b", "7", number]).map(drop)
 }
 
 /// Whether the pod's node is the disk of this number, which it opens as the user that it is.

@@ -17,13 +17,8 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let watch = cluster.watch_runtime()?;
     let start = Instant::now();
     let mut count = Count::default();
-    let mut troubles = [
-        Trouble::Kubelet(Signal::Kill),
-        Trouble::Devgate,
-        Trouble::Kubelet(Signal::Term),
-    ]
-    .iter()
-    .cycle();
+    let mut troubles =
+        [Trouble::Kubelet(Signal::Kill), Trouble::Devgate, Trouble::Kubelet(Signal::Term)].iter().cycle();
     let mut next = time / 6;
     while start.elapsed() < time {
         count.round(cluster)?;
@@ -69,15 +64,7 @@ fn patiently<T>(ask: impl FnMut() -> Result<T>) -> Result<T> {
 /// Deletes devgate's pod: the next one is made at once.
 fn delete_devgate(cluster: &Cluster) -> Result<()> {
     let name = cluster.devgate_name()?;
-    let words = [
-        "-n",
-        "devgate",
-        "delete",
-        "pod",
-        &name,
-        "--wait=false",
-        "--ignore-not-found",
-    ];
+    let words = ["-n", "devgate", "delete", "pod", &name, "--wait=false", "--ignore-not-found"];
     cluster.kubectl(&words).map(drop)
 }
 
@@ -132,18 +119,9 @@ impl Count {
                 status => bail!("pod {} failed: {status}", pod["metadata"]["name"]),
             }
         }
-        let names: Vec<_> = ended
-            .iter()
-            .filter_map(|pod| pod["metadata"]["name"].as_str())
-            .collect();
+        let names: Vec<_> = ended.iter().filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
         if !names.is_empty() {
-            let delete = [
-                "delete",
-                "pod",
-                "--wait=false",
-                "--grace-period=0",
-                "--ignore-not-found",
-            ];
+            let delete = ["delete", "pod", "--wait=false", "--grace-period=0", "--ignore-not-found"];
             patiently(|| cluster.kubectl(&[&delete, &names[..]].concat()))?;
         }
         Ok(pods.len() - ended.len())
@@ -225,24 +203,12 @@ mod tests {
             (json!({"reason": "UnexpectedAdmissionError"}), true, false),
             (json!({"reason": "OutOfexample.com/disk"}), true, false),
             (json!({"reason": "OutOfcpu"}), false, false),
-            (
-                container("StartError", &format!("{create}context canceled: unknown")),
-                false,
-                true,
-            ),
-            (
-                container("StartError", &format!("{create}no such file or directory")),
-                false,
-                false,
-            ),
+            (container("StartError", &format!("{create}context canceled: unknown")), false, true),
+            (container("StartError", &format!("{create}no such file or directory")), false, false),
             (container("Error", "context canceled"), false, false),
             (json!({"phase": "Failed"}), false, false),
         ] {
-            assert_eq!(
-                (is_refused(&status), is_cut_short(&status)),
-                (refused, cut_short),
-                "{status}"
-            );
+            assert_eq!((is_refused(&status), is_cut_short(&status)), (refused, cut_short), "{status}");
         }
     }
 }

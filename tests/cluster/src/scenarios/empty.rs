@@ -18,9 +18,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     cluster.allocatable(cluster.disks.names().len(), 120)?;
     cluster.change_policy(&nothing)?;
     until("the policy without devices", 120, || {
-        let healthy = cluster
-            .metric("devgate_devices", &["health=\"healthy\""])
-            .unwrap_or_default();
+        let healthy = cluster.metric("devgate_devices", &["health=\"healthy\""]).unwrap_or_default();
         if healthy > 0.5 {
             bail!("{healthy} devices are healthy");
         }

@@ -12,10 +12,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         cluster.devgate_is_ready(60)
     })?;
     let (_, more) = timed(|| cluster.allocatable(disks, 30))?;
-    cluster.note(format!(
-        "install: ready {ready:.1} s after helm install, devices on the node {:.1} s",
-        ready + more
-    ));
+    cluster.note(format!("install: ready {ready:.1} s after helm install, devices on the node {:.1} s", ready + more));
     if let Err(error) = cluster.in_devgate(&["status"]) {
         bail!("status, as the page for admins says, is to end with 0: {error:#}");
     }

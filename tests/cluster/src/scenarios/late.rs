@@ -23,9 +23,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
             Ok(())
         })
     })?;
-    cluster.note(format!(
-        "late: devices are healthy {seconds:.1} s after their component came"
-    ));
+    cluster.note(format!("late: devices are healthy {seconds:.1} s after their component came"));
     // To be noticed, compiled and asked; a second, and some for a busy machine.
     if seconds > 8.0 {
         bail!("that is not as it came, but as it was tried again");

@@ -14,25 +14,14 @@ const SECONDS: u64 = 120;
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     cluster.run_pod("holder", 1)?;
     let good = cluster.policy()?;
-    let digest = good
-        .split("sha256: \"")
-        .nth(1)
-        .and_then(|rest| rest.split('"').next())
-        .context("the policy's digest")?;
+    let digest =
+        good.split("sha256: \"").nth(1).and_then(|rest| rest.split('"').next()).context("the policy's digest")?;
     let another = good.replace(digest, &"0".repeat(64));
     let mut took = Vec::new();
     for (what, policy, says) in [
-        (
-            "a key that is not one",
-            good.replace("hardware:", "hardwear:"),
-            "disks.yaml:",
-        ),
+        ("a key that is not one", good.replace("hardware:", "hardwear:"), "disks.yaml:"),
         ("another digest", another, "sha256"),
-        (
-            "a resource removed in use",
-            good.replace(DISK, OTHER),
-            "which a pod may hold",
-        ),
+        ("a resource removed in use", good.replace(DISK, OTHER), "which a pod may hold"),
     ] {
         let (_, seconds) = timed(|| refused(cluster, &policy, says))?;
         took.push(format!("{what} {seconds:.0} s"));
@@ -40,19 +29,13 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         cluster.allocatable(cluster.disks.names().len(), 5)?;
         cluster.has_exactly("holder", 1)?;
     }
-    cluster.note(format!(
-        "mistakes, from helm upgrade to their being seen: {}",
-        took.join(", ")
-    ));
+    cluster.note(format!("mistakes, from helm upgrade to their being seen: {}", took.join(", ")));
     // The last of them was no mistake once the pod is gone.
     cluster.delete_pod("holder")?;
     until("the other resource", 180, || {
         let has = cluster.node_has("allocatable", OTHER)?;
         if has != Some(u64::try_from(cluster.disks.names().len())?) {
-            bail!(
-                "the node has {has:?} of it, and the metric of refusals is {}",
-                refusals(cluster)?
-            );
+            bail!("the node has {has:?} of it, and the metric of refusals is {}", refusals(cluster)?);
         }
         Ok(())
     })?;
@@ -77,14 +60,7 @@ fn refused(cluster: &Cluster, policy: &str, says: &str) -> Result<()> {
             bail!("the metric does not tell of it");
         }
         // The kubelet makes an event of what `/readyz` says, for an admin who has `kubectl` alone.
-        let words = [
-            "-n",
-            "devgate",
-            "get",
-            "events",
-            "--field-selector",
-            "reason=ProbeWarning",
-        ];
+        let words = ["-n", "devgate", "get", "events", "--field-selector", "reason=ProbeWarning"];
         let events = cluster.kubectl(&[&words[..], &["-o", "jsonpath={.items[*].message}"]].concat())?;
         if !events.contains(says) {
             bail!("the events of probes say {events:?}");
@@ -102,10 +78,7 @@ fn at_a_start(cluster: &Cluster, policy: &str) -> Result<()> {
         let container = &pod["status"]["containerStatuses"][0];
         let told =
             ["state", "lastState"].map(|state| container[state]["terminated"]["message"].as_str().unwrap_or_default());
-        if !told
-            .iter()
-            .any(|text| text.contains("disks.yaml:") && text.contains("hardwear"))
-        {
+        if !told.iter().any(|text| text.contains("disks.yaml:") && text.contains("hardwear")) {
             bail!("{container}");
         }
         Ok(())

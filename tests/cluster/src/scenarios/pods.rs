@@ -15,19 +15,15 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     }
     cluster.run_pod("rest", disks - 3)?;
     cluster.make_pod("late", 1)?;
-    until(
-        "the scheduler to leave a pod waiting for which nothing is left",
-        20,
-        || {
-            let pod = cluster.pod("late")?;
-            let condition = &pod["status"]["conditions"][0];
-            let message = condition["message"].as_str().unwrap_or_default();
-            if pod["status"]["phase"] != "Pending" || !message.contains(DISK) {
-                bail!("{}", pod["status"]);
-            }
-            Ok(())
-        },
-    )?;
+    until("the scheduler to leave a pod waiting for which nothing is left", 20, || {
+        let pod = cluster.pod("late")?;
+        let condition = &pod["status"]["conditions"][0];
+        let message = condition["message"].as_str().unwrap_or_default();
+        if pod["status"]["phase"] != "Pending" || !message.contains(DISK) {
+            bail!("{}", pod["status"]);
+        }
+        Ok(())
+    })?;
     cluster.delete_pod("two")?;
     cluster.runs("late", 60)?;
     let late = cluster.has_exactly("late", 1)?;

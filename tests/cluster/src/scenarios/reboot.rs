@@ -25,27 +25,16 @@ pub(super) fn as_a_service(cluster: &mut Cluster) -> Result<()> {
     let serve = |cluster: &Cluster| {
         let program = cluster.given.program.display().to_string();
         let components = format!("--components={COMPONENTS}");
-        let words = [
-            &program,
-            "run",
-            "--policy=/etc/devgate/policy.d",
-            &components,
-            "--listen=127.0.0.1:9464",
-        ];
+        let words = [&program, "run", "--policy=/etc/devgate/policy.d", &components, "--listen=127.0.0.1:9464"];
         cluster.service("devgate", &words)?;
         // As `Type=notify` and `Before=kubelet.service` of the unit: the kubelet begins when it serves.
-        until("the service", 30, || {
-            cluster.node(&["curl", "-sSf", "http://127.0.0.1:9464/healthz"])
-        })
+        until("the service", 30, || cluster.node(&["curl", "-sSf", "http://127.0.0.1:9464/healthz"]))
     };
     serve(cluster)?;
     // The node's status may be of before: pods would be rejected.
     until("the service to be registered", 30, || {
         let metrics = cluster.node(&["curl", "-sSf", "http://127.0.0.1:9464/metrics"])?;
-        let line = metrics
-            .lines()
-            .find(|line| line.starts_with("devgate_kubelet_streams{"))
-            .unwrap_or_default();
+        let line = metrics.lines().find(|line| line.starts_with("devgate_kubelet_streams{")).unwrap_or_default();
         if !line.ends_with(" 1") {
             bail!("{line}");
         }
@@ -73,11 +62,8 @@ fn reboot(cluster: &mut Cluster, how: &str, before: impl FnOnce(&Cluster) -> Res
         until("every pod to be rejected or to run again", 120, || {
             let pods = pods(cluster)?;
             let decided = |pod: &Value| rejected(pod) || restarts(pod) > 0;
-            let open: Vec<_> = pods
-                .iter()
-                .filter(|pod| old.contains(&name_of(pod)) && !decided(pod))
-                .map(name_of)
-                .collect();
+            let open: Vec<_> =
+                pods.iter().filter(|pod| old.contains(&name_of(pod)) && !decided(pod)).map(name_of).collect();
             if !open.is_empty() {
                 bail!("{open:?} are not yet");
             }
@@ -85,10 +71,7 @@ fn reboot(cluster: &mut Cluster, how: &str, before: impl FnOnce(&Cluster) -> Res
         })
     })?;
     let (_, more) = timed(|| until("the deployment after the boot", 120, || available(cluster)))?;
-    let gone = pods(cluster)?
-        .iter()
-        .filter(|pod| old.contains(&name_of(pod)) && rejected(pod))
-        .count();
+    let gone = pods(cluster)?.iter().filter(|pod| old.contains(&name_of(pod)) && rejected(pod)).count();
     cluster.note(format!(
         "reboot, {how}: {gone} of {} pods were rejected with UnexpectedAdmissionError; the deployment was whole {:.1} s after the kubelet's start",
         old.len(),
@@ -123,9 +106,7 @@ fn rejected(pod: &Value) -> bool {
 }
 
 fn restarts(pod: &Value) -> u64 {
-    pod["status"]["containerStatuses"][0]["restartCount"]
-        .as_u64()
-        .unwrap_or_default()
+    pod["status"]["containerStatuses"][0]["restartCount"].as_u64().unwrap_or_default()
 }
 
 fn available(cluster: &Cluster) -> Result<()> {

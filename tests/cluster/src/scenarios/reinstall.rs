@@ -32,9 +32,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     }
     cluster.delete_pod("holder")?;
     let (_, seconds) = timed(|| until("what the pod had under the other name", 120, || amount(cluster, all)))?;
-    cluster.note(format!(
-        "reinstall: free under another resource {seconds:.1} s after the pod was gone"
-    ));
+    cluster.note(format!("reinstall: free under another resource {seconds:.1} s after the pod was gone"));
     if seconds > 60.0 {
         bail!(
             "what the pod had came free {seconds:.1} s after it was gone, and not within two looks of pod-resources and a status of the node"

@@ -45,9 +45,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     })?;
     after("another image", "other", &|| {
         let to = format!("devgate={image}");
-        cluster
-            .kubectl(&["-n", "devgate", "set", "image", "daemonset/devgate", &to])
-            .map(drop)
+        cluster.kubectl(&["-n", "devgate", "set", "image", "daemonset/devgate", &to]).map(drop)
     })?;
     if cluster.devgate()?["spec"]["containers"][0]["image"] != image {
         bail!("the pod is not of the other image");
@@ -57,9 +55,6 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         Some(before) => format!("the version before, {}", before.display()),
         None => "this version".to_owned(),
     };
-    cluster.note(format!(
-        "rollout, until it is complete: {}; the other image is of {other}",
-        took.join(", ")
-    ));
+    cluster.note(format!("rollout, until it is complete: {}; the other image is of {other}", took.join(", ")));
     Ok(())
 }

@@ -18,20 +18,15 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     result?;
     for (folder, ours) in [("/var/lib/kubelet/device-plugins", "devgate"), ("/var/lib/devgate", "")] {
         let left = cluster.node(&["ls", "-A", folder]).unwrap_or_default();
-        let left: Vec<_> = left
-            .lines()
-            .filter(|name| name.contains(ours) && *name != "components.d")
-            .collect();
+        let left: Vec<_> = left.lines().filter(|name| name.contains(ours) && *name != "components.d").collect();
         if !left.is_empty() {
             bail!("{folder}: {left:?} are left");
         }
     }
     // The kubelet's own memory of the resource, as the page says.
-    until("the node to have none for pods", 30, || {
-        match cluster.node_has("allocatable", DISK)? {
-            Some(0) => Ok(()),
-            amount => bail!("the node has {amount:?}"),
-        }
+    until("the node to have none for pods", 30, || match cluster.node_has("allocatable", DISK)? {
+        Some(0) => Ok(()),
+        amount => bail!("the node has {amount:?}"),
     })
 }
 

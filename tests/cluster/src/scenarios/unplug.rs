@@ -8,13 +8,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let disks = cluster.disks.names().len();
     cluster.run_pod("holder", 1)?;
     let held = cluster.has_exactly("holder", 1)?.pop_first().context("a disk")?;
-    let free = cluster
-        .disks
-        .names()
-        .iter()
-        .find(|name| **name != held)
-        .cloned()
-        .context("another disk")?;
+    let free = cluster.disks.names().iter().find(|name| **name != held).cloned().context("another disk")?;
     is(cluster, &held, "Healthy", 30)?;
 
     cluster.disks.pull(&free)?;
@@ -24,9 +18,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
 
     cluster.disks.pull(&held)?;
     let (_, seconds) = timed(|| is(cluster, &held, "Unhealthy", 30))?;
-    cluster.note(format!(
-        "unplug: the pod's status said so {seconds:.1} s after its device went"
-    ));
+    cluster.note(format!("unplug: the pod's status said so {seconds:.1} s after its device went"));
     cluster.allocatable(disks - 1, 40)?;
     cluster.disks.plug(&held)?;
     let (_, seconds) = timed(|| is(cluster, &held, "Healthy", 60))?;

@@ -7,10 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// Measured.
-const COST: hold::Cost = hold::Cost {
-    per_byte: 1 << 12,
-    besides: 4 << 20,
-};
+const COST: hold::Cost = hold::Cost { per_byte: 1 << 12, besides: 4 << 20 };
 
 /// A file is refused with what is wrong, or is one whose devices are listed and that is the same when it is written again.
 pub fn cdi(input: &[u8]) {

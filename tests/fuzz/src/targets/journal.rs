@@ -20,12 +20,7 @@ pub fn journal(input: &[u8]) {
     let files: Vec<Vec<u8>> = if input.starts_with(b"dgj1") {
         vec![input.to_vec(), fuzz::journal(&[header(1)])]
     } else {
-        input
-            .split(|b| *b == b'\n')
-            .collect::<Vec<_>>()
-            .split(|line| *line == NEXT)
-            .map(file)
-            .collect()
+        input.split(|b| *b == b'\n').collect::<Vec<_>>().split(|line| *line == NEXT).map(file).collect()
     };
     write(dir.path(), &files);
     let before = Recorded::read(dir.path()).unwrap();
@@ -43,10 +38,7 @@ pub fn journal(input: &[u8]) {
             // What was whole is as it was; what was not is all that there is from now on.
             assert_eq!(after.incomplete, None);
             assert!(after.allocations().eq(listed.iter().cloned()), "allocations are lost");
-            assert!(
-                before.incomplete.is_some() || after.to_json().unwrap() == json,
-                "units are lost"
-            );
+            assert!(before.incomplete.is_some() || after.to_json().unwrap() == json, "units are lost");
             if let Some(one) = listed.first() {
                 assert_eq!(forget(dir.path(), one.id).unwrap(), *one);
                 let left = Recorded::read(dir.path()).unwrap();
@@ -57,12 +49,7 @@ pub fn journal(input: &[u8]) {
 }
 
 fn header(seq: u64) -> Line<'static> {
-    Line {
-        kind: 1,
-        seq,
-        durable_through: 0,
-        text: br#"{"format":1,"next":7}"#,
-    }
+    Line { kind: 1, seq, durable_through: 0, text: br#"{"format":1,"next":7}"# }
 }
 
 fn file(lines: &[&[u8]]) -> Vec<u8> {
@@ -73,12 +60,7 @@ fn file(lines: &[&[u8]]) -> Vec<u8> {
 fn entry(line: &[u8]) -> Option<Line<'_>> {
     let mut parts = line.splitn(4, |b| *b == b' ');
     let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse::<u64>().ok();
-    Some(Line {
-        kind: u16::try_from(number()?).ok()?,
-        seq: number()?,
-        durable_through: number()?,
-        text: parts.next()?,
-    })
+    Some(Line { kind: u16::try_from(number()?).ok()?, seq: number()?, durable_through: number()?, text: parts.next()? })
 }
 
 fn write(state: &Path, files: &[Vec<u8>]) {
@@ -87,9 +69,7 @@ fn write(state: &Path, files: &[Vec<u8>]) {
     for path in [state, &dir] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
     }
-    let names = ["snapshot.1".to_owned()]
-        .into_iter()
-        .chain((1..).map(|n| format!("journal.{n}")));
+    let names = ["snapshot.1".to_owned()].into_iter().chain((1..).map(|n| format!("journal.{n}")));
     for (bytes, name) in files.iter().zip(names) {
         fs::write(dir.join(name), bytes).unwrap();
     }

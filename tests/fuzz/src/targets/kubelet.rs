@@ -13,21 +13,13 @@ use tower::ServiceExt;
 
 /// Measured: each id is kept in a set, and refused in words. Room for a message as long as its head says, 4 MiB at most, is asked for
 /// before it has come, and again for what does not fit.
-const COST: hold::Cost = hold::Cost {
-    per_byte: 1 << 10,
-    besides: 10 << 20,
-};
+const COST: hold::Cost = hold::Cost { per_byte: 1 << 10, besides: 10 << 20 };
 /// The most of an error's text, percent-encoded as it goes over the wire.
 const STATUS: usize = 512 * 4 * 3;
 
 /// The methods of a device plugin, but for the list, which has no end.
-const METHODS: [&str; 5] = [
-    "GetDevicePluginOptions",
-    "GetPreferredAllocation",
-    "Allocate",
-    "PreStartContainer",
-    "None",
-];
+const METHODS: [&str; 5] =
+    ["GetDevicePluginOptions", "GetPreferredAllocation", "Allocate", "PreStartContainer", "None"];
 
 /// A request is answered, or refused with a status. Its first byte says what is called, and how it is framed.
 pub fn call(input: &[u8]) {
@@ -41,19 +33,13 @@ pub fn call(input: &[u8]) {
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
         body = [&[0], &length[..], message].concat();
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let answer = COST.holds(message.len(), || {
         runtime.block_on(async {
             let request = Request::post(format!("/v1beta1.DevicePlugin/{method}"));
             let request = request.header("content-type", "application/grpc");
             let request = request.body(Body::new(Full::from(body))).unwrap();
-            let answer = front_end::fuzz::service(Arc::new(Fake::default()))
-                .oneshot(request)
-                .await
-                .unwrap();
+            let answer = front_end::fuzz::service(Arc::new(Fake::default())).oneshot(request).await.unwrap();
             let (head, body) = answer.into_parts();
             (head, body.collect().await.unwrap())
         })
@@ -108,10 +94,7 @@ struct Fake {
 
 impl Default for Fake {
     fn default() -> Self {
-        Self {
-            resource: ResourceName::try_new("vendor.com/gpu").unwrap(),
-            devices: watch::Sender::default(),
-        }
+        Self { resource: ResourceName::try_new("vendor.com/gpu").unwrap(), devices: watch::Sender::default() }
     }
 }
 
@@ -128,14 +111,8 @@ impl Offer for Fake {
         assert!(ids.is_sorted() && !ids.is_empty());
         Box::pin(async move {
             match ids.iter().find(|id| !id.starts_with("gpu")) {
-                None => Ok(Arc::new(Reply {
-                    env: [("IDS".to_owned(), ids.join(","))].into(),
-                    ..Reply::default()
-                })),
-                Some(id) => Err(AllocateError::Unknown(format!(
-                    "there is no {}",
-                    devgate_types::escape(id, 80)
-                ))),
+                None => Ok(Arc::new(Reply { env: [("IDS".to_owned(), ids.join(","))].into(), ..Reply::default() })),
+                Some(id) => Err(AllocateError::Unknown(format!("there is no {}", devgate_types::escape(id, 80)))),
             }
         })
     }

@@ -7,10 +7,7 @@ use devgate_types::{Grant, Limits};
 
 /// Measured: a validator keeps every type that there is, and one byte can name one. It also makes room for as many as a section says
 /// that it has, at most a million, in each of the components in each other; the process that reads has an end to its memory.
-const COST: hold::Cost = hold::Cost {
-    per_byte: 1 << 13,
-    besides: 256 << 20,
-};
+const COST: hold::Cost = hold::Cost { per_byte: 1 << 13, besides: 256 << 20 };
 
 /// A file is refused with what is wrong, or is a component within the limits.
 pub fn component(input: &[u8]) {

@@ -7,10 +7,7 @@ use devgate_types::{ByteSize, Digest, Repository};
 use std::fs;
 
 /// Measured.
-const COST: hold::Cost = hold::Cost {
-    per_byte: 1 << 11,
-    besides: 1 << 20,
-};
+const COST: hold::Cost = hold::Cost { per_byte: 1 << 11, besides: 1 << 20 };
 /// The most bytes of a component.
 const MOST: ByteSize = ByteSize::kib(64);
 /// A key, and what it has signed (host/oci/src/signature).
@@ -35,20 +32,14 @@ pub fn manifest(input: &[u8]) {
 }
 
 fn repository() -> Repository {
-    Repository {
-        registry: "registry.example.com".to_owned(),
-        name: "acme/gpu".to_owned(),
-    }
+    Repository { registry: "registry.example.com".to_owned(), name: "acme/gpu".to_owned() }
 }
 
 /// A layer has one component, within its limit.
 pub fn layer(input: &[u8]) {
     for packed in [Packed::Plain, Packed::Tar, Packed::TarGzip] {
         // A file that is unpacked may have grown to twice its size, and have an archive around it.
-        let cost = hold::Cost {
-            per_byte: 16,
-            besides: 8 * MOST.0 + (1 << 20),
-        };
+        let cost = hold::Cost { per_byte: 16, besides: 8 * MOST.0 + (1 << 20) };
         cost.holds(input.len(), || match fuzz::component(input, packed, MOST) {
             Err(why) => hold::message(&why.to_string()),
             Ok(component) => assert!(packed == Packed::Plain || component.len() as u64 <= MOST.0),

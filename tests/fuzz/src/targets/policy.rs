@@ -8,10 +8,7 @@ use devgate_types::ResourceName;
 use std::collections::BTreeSet;
 
 /// Measured: regular expressions cost most, each at most its own limit.
-const COST: hold::Cost = hold::Cost {
-    per_byte: 1 << 16,
-    besides: 32 << 20,
-};
+const COST: hold::Cost = hold::Cost { per_byte: 1 << 16, besides: 32 << 20 };
 
 /// A policy is refused with all that is wrong, or can be asked everything.
 pub fn policy(input: &[u8]) {
@@ -74,15 +71,8 @@ fn of_node(plugin: &PluginPolicy) {
         assert_eq!(selector.matches(&Device), selector.unmet(&Device).is_none());
         let _ = (selector.is_everything(), selector.node_offer("drm", "renderD128"));
     }
-    for path in [
-        "/dev/fuse",
-        "/dev/../etc/passwd",
-        "/proc/driver/nvidia/version",
-        "/sys/x",
-        "",
-        "a\0\n",
-        "/etc/shadow",
-    ] {
+    for path in ["/dev/fuse", "/dev/../etc/passwd", "/proc/driver/nvidia/version", "/sys/x", "", "a\0\n", "/etc/shadow"]
+    {
         if let Some(grant) = plugin.host_nodes.grant(path) {
             let _ = grant.container_path(path);
         }
@@ -95,39 +85,20 @@ fn of_node(plugin: &PluginPolicy) {
         assert_eq!(pattern.captures(line).is_some(), pattern.matched(line).is_some());
     }
     if let Some(partitions) = &plugin.partitions {
-        let _ = (
-            partitions.is_own("/dev/nvidia0"),
-            partitions.is_common("/dev/nvidiactl"),
-        );
+        let _ = (partitions.is_own("/dev/nvidia0"), partitions.is_common("/dev/nvidiactl"));
     }
 }
 
 fn of_unit(plugin: &PluginPolicy, resource: &ResourceName) {
     let _ = plugin.resource_rank(resource);
-    let properties = [
-        ("model".to_owned(), "A\u{1b}[1m".to_owned()),
-        ("memory".to_owned(), "81559MiB".to_owned()),
-    ];
-    let facts = UnitFacts {
-        id: "all",
-        resource,
-        devices: &["pci0000:00/0000:3b:00.0"],
-        properties: &properties,
-    };
+    let properties = [("model".to_owned(), "A\u{1b}[1m".to_owned()), ("memory".to_owned(), "81559MiB".to_owned())];
+    let facts = UnitFacts { id: "all", resource, devices: &["pci0000:00/0000:3b:00.0"], properties: &properties };
     if let Placed::Offered(name) = plugin.place(&facts) {
         assert!(plugin.grants_resource(&name), "{name} is offered and not granted");
     }
-    let records = [Record {
-        id: "all",
-        properties: &properties,
-    }];
+    let records = [Record { id: "all", properties: &properties }];
     let rules = plugin.containers.rules(resource);
-    for rule in rules
-        .env
-        .values()
-        .chain(rules.annotations.values())
-        .chain(rules.cdi.values())
-    {
+    for rule in rules.env.values().chain(rules.annotations.values()).chain(rules.cdi.values()) {
         for value in ["all", "a,b", "x\0", "", &"9".repeat(5_000)] {
             if let Err(expected) = rule.check(value, &records) {
                 hold::message(&expected.to_string());
@@ -136,25 +107,13 @@ fn of_unit(plugin: &PluginPolicy, resource: &ResourceName) {
         if let ValueRule::Template(template) = rule
             && let Ok(made) = template.expand(&records)
         {
-            assert_eq!(
-                rule.check(&made, &records),
-                Ok(()),
-                "what the template makes is what it takes"
-            );
+            assert_eq!(rule.check(&made, &records), Ok(()), "what the template makes is what it takes");
         }
     }
-    let unit = LabelUnit {
-        facts,
-        offered: resource,
-        healthy: true,
-        numa_nodes: &BTreeSet::from([0, 7]),
-    };
+    let unit = LabelUnit { facts, offered: resource, healthy: true, numa_nodes: &BTreeSet::from([0, 7]) };
     let derived = plugin.labels.of(&[unit.clone(), unit], plugin.replicas);
     for (name, value) in &derived.labels {
-        assert!(
-            plugin.labels.grants(name, value),
-            "{name}={value} is made and not granted"
-        );
+        assert!(plugin.labels.grants(name, value), "{name}={value} is made and not granted");
     }
     for missing in &derived.missing {
         hold::message(&missing.name);

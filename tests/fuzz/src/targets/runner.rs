@@ -40,11 +40,7 @@ pub fn runner(input: &[u8]) {
             }
         }
     }
-    assert!(
-        host.logged() <= Limits::default().log.0 + 1_024,
-        "lines of {} bytes",
-        host.logged()
-    );
+    assert!(host.logged() <= Limits::default().log.0 + 1_024, "lines of {} bytes", host.logged());
 }
 
 /// The runner's end: whatever its host says, it ends.

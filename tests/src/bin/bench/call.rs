@@ -31,16 +31,8 @@ fn time(bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
         limits: limits.clone(),
         grants,
     })?;
-    let nowhere = Nowhere {
-        limits: Arc::new(limits),
-        config: CONFIG.into(),
-    };
-    let unit = Unit {
-        id: "bench0-0".into(),
-        backing: vec![],
-        nodes: vec![],
-        properties: vec![],
-    };
+    let nowhere = Nowhere { limits: Arc::new(limits), config: CONFIG.into() };
+    let unit = Unit { id: "bench0-0".into(), backing: vec![], nodes: vec![], properties: vec![] };
     let units = std::slice::from_ref(&unit);
     let mut samples = Vec::with_capacity(calls);
     for n in 0..calls + WARM_UP {

@@ -21,10 +21,7 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
         let what = format!("the same from the write of the recording on, {name} devices");
         table.figure(&what, median_and_p99(&mut made).0, "ms");
     }
-    let kind = Kind {
-        class: 0,
-        count: 10_000,
-    };
+    let kind = Kind { class: 0, count: 10_000 };
     let begun = Instant::now();
     let host = started(kind).await?;
     let took = begun.elapsed().as_secs_f64() * 1e3;

@@ -33,11 +33,7 @@ pub(crate) async fn measure(table: &mut Table, calls: usize) -> anyhow::Result<(
 async fn time(offer: &Arc<dyn Offer>, size: usize, calls: usize) -> anyhow::Result<(f64, f64)> {
     let list = Arc::clone(&offer.devices().borrow());
     // Some are in use, so that no part of the tree is like another.
-    let free = list
-        .devices
-        .iter()
-        .enumerate()
-        .filter(|(n, _)| n % 7 != 3 && n % 11 != 5);
+    let free = list.devices.iter().enumerate().filter(|(n, _)| n % 7 != 3 && n % 11 != 5);
     let mut available: Vec<String> = free.map(|(_, device)| device.id.clone()).collect();
     let mut samples = Vec::with_capacity(calls);
     for _ in 0..calls {
@@ -55,21 +51,14 @@ async fn time(offer: &Arc<dyn Offer>, size: usize, calls: usize) -> anyhow::Resu
 /// So many devices, this many on each switch, five switches to a root complex and half of those to a NUMA node.
 async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins, Arc<dyn Offer>)> {
     let node = RecordedNode::parse("bench", &recording(devices, on_a_switch))?;
-    let file = PolicyFile {
-        name: "bench.yaml",
-        text: POLICY,
-    };
+    let file = PolicyFile { name: "bench.yaml", text: POLICY };
     let policy = devgate_policy::parse(&[file]).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let loader: Arc<dyn Loader> = Arc::new(Generic {
         runners: Runners::new(Programs::beside()?, None)?,
         bytes: std::fs::read(devgate_tests::components()?.join("generic.wasm"))?,
     });
-    let around = Surroundings {
-        node: node.into(),
-        loader,
-        allocations: Allocations::forgetful(),
-        holders: HoldersFeed::none(),
-    };
+    let around =
+        Surroundings { node: node.into(), loader, allocations: Allocations::forgetful(), holders: HoldersFeed::none() };
     let plugins = Plugins::start(&policy, around);
     let ready = |list: &Arc<DeviceList>| {
         list.devices.len() == devices && list.devices.iter().all(|device| device.unhealthy.is_none())
@@ -82,9 +71,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
         offer.devices().wait_for(ready).await?;
         anyhow::Ok(offer)
     };
-    let offer = tokio::time::timeout(PATIENCE, wait)
-        .await
-        .context("the devices are not offered")??;
+    let offer = tokio::time::timeout(PATIENCE, wait).await.context("the devices are not offered")??;
     Ok((plugins, offer))
 }
 
@@ -134,10 +121,7 @@ impl Loader for Generic {
             limits: policy.limits.clone(),
             grants: &|_| devgate_types::Grant::Granted,
         };
-        let loaded = self
-            .runners
-            .load(&request)
-            .map_err(|e| LoadFailure::Host(e.to_string()))?;
+        let loaded = self.runners.load(&request).map_err(|e| LoadFailure::Host(e.to_string()))?;
         Ok(Arc::new(loaded))
     }
     fn digest(&self, _: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {

@@ -67,11 +67,8 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
             known.push(time(client, id).await?);
         }
         let of = |what: &str| format!("{what}, {count} held");
-        let ((disk, _), (first, late), (known, _)) = (
-            median_and_p99(&mut disk),
-            median_and_p99(&mut first),
-            median_and_p99(&mut known),
-        );
+        let ((disk, _), (first, late), (known, _)) =
+            (median_and_p99(&mut disk), median_and_p99(&mut first), median_and_p99(&mut known));
         table.figure(&of("a record on the disk, median"), disk, "µs");
         table.budget(&of("first Allocate of an id, median"), first, "µs", disk + BESIDE_DISK);
         table.figure(&of("first Allocate of an id, p99"), late, "µs");

@@ -36,10 +36,7 @@ fn time(runners: &Runners, count: u32, calls: usize) -> anyhow::Result<(Vec<f64>
     let kind = Kind { class: 0, count };
     let node = RecordedNode::parse("bench", &recording(&[kind]))?;
     let text = generic_policy(&[kind]);
-    let file = PolicyFile {
-        name: "bench.yaml",
-        text: &text,
-    };
+    let file = PolicyFile { name: "bench.yaml", text: &text };
     let policy = devgate_policy::parse(&[file])?;
     let plugin = policy.plugins.values().next().ok_or_else(|| anyhow!("no plugin"))?;
     let bytes = std::fs::read(devgate_tests::components()?.join("generic.wasm"))?;

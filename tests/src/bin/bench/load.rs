@@ -45,12 +45,7 @@ pub(crate) async fn measure(table: &mut Table, idle: u64) -> anyhow::Result<()> 
     table.budget("all processes, 8 plugins, PSS", all, "MiB", 24.0);
 
     let share = busy(&eight, idle).await?;
-    table.budget(
-        "idle, all processes, 8 plugins, 64 devices, of one core",
-        share,
-        "%",
-        0.3,
-    );
+    table.budget("idle, all processes, 8 plugins, 64 devices, of one core", share, "%", 0.3);
     drop((one, eight));
     many(table, idle).await
 }
@@ -85,9 +80,7 @@ async fn busy(host: &Host, seconds: u64) -> anyhow::Result<f64> {
     let all = || -> anyhow::Result<f64> {
         let own = processor_time(host.pid()?)?;
         let children = children(host.pid()?)?;
-        children
-            .into_iter()
-            .try_fold(own, |sum, child| Ok(sum + processor_time(child)?))
+        children.into_iter().try_fold(own, |sum, child| Ok(sum + processor_time(child)?))
     };
     let (before, begun) = (all()?, Instant::now());
     tokio::time::sleep(Duration::from_secs(seconds)).await;

@@ -82,11 +82,7 @@ async fn side_by_side(
 
 /// One call, in µs.
 pub(crate) async fn time(client: &mut Client, ids: &[String]) -> anyhow::Result<f64> {
-    let request = AllocateRequest {
-        container_requests: vec![ContainerAllocateRequest {
-            devices_ids: ids.to_vec(),
-        }],
-    };
+    let request = AllocateRequest { container_requests: vec![ContainerAllocateRequest { devices_ids: ids.to_vec() }] };
     let begun = Instant::now();
     client.allocate(request).await?;
     Ok(begun.elapsed().as_secs_f64() * 1e6)
@@ -98,9 +94,7 @@ pub(crate) async fn connect(socket: &Path) -> anyhow::Result<Client> {
         let socket = socket.clone();
         async move { UnixStream::connect(socket).await.map(TokioIo::new) }
     });
-    let channel = Endpoint::from_static("http://localhost")
-        .connect_with_connector(connector)
-        .await?;
+    let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await?;
     Ok(DevicePluginClient::new(channel))
 }
 
@@ -118,12 +112,7 @@ pub(crate) fn sockets(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 async fn start_floor(socket: &Path) -> anyhow::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
-    let child = command
-        .arg("--floor")
-        .arg(socket)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()?;
+    let child = command.arg("--floor").arg(socket).stdin(Stdio::null()).kill_on_drop(true).spawn()?;
     for _ in 0..500 {
         if connect(socket).await.is_ok() {
             return Ok(child);

@@ -19,22 +19,12 @@ struct Row {
 impl Table {
     /// Adds a figure that has a budget: at most `budget`.
     pub(crate) fn budget(&mut self, what: &str, value: f64, unit: &'static str, budget: f64) {
-        self.rows.push(Row {
-            what: what.to_owned(),
-            value,
-            unit,
-            budget: Some(budget),
-        });
+        self.rows.push(Row { what: what.to_owned(), value, unit, budget: Some(budget) });
     }
 
     /// Adds a figure that has none.
     pub(crate) fn figure(&mut self, what: &str, value: f64, unit: &'static str) {
-        self.rows.push(Row {
-            what: what.to_owned(),
-            value,
-            unit,
-            budget: None,
-        });
+        self.rows.push(Row { what: what.to_owned(), value, unit, budget: None });
     }
 
     /// As text.
@@ -43,9 +33,7 @@ impl Table {
         let mut text = format!("{:<width$}  {:>12}  {:>12}", "what", "value", "budget");
         for row in &self.rows {
             let value = format!("{} {}", number(row.value), row.unit);
-            let budget = row
-                .budget
-                .map_or(String::new(), |budget| format!("{} {}", number(budget), row.unit));
+            let budget = row.budget.map_or(String::new(), |budget| format!("{} {}", number(budget), row.unit));
             let verdict = match row.budget {
                 None => "",
                 Some(budget) if row.value <= budget => "met",
@@ -67,18 +55,12 @@ impl Table {
                 "met": row.budget.map(|budget| row.value <= budget),
             })
         };
-        Ok(serde_json::to_string_pretty(&Value::Array(
-            self.rows.iter().map(row).collect(),
-        ))?)
+        Ok(serde_json::to_string_pretty(&Value::Array(self.rows.iter().map(row).collect()))?)
     }
 }
 
 fn number(value: f64) -> String {
-    if value.abs() < 10.0 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.0}")
-    }
+    if value.abs() < 10.0 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
 /// The median and the 99th percentile.

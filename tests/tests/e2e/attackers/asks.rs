@@ -26,12 +26,7 @@ pub(super) struct Told {
 fn lines(answer: &api::ContainerAllocateResponse) -> Vec<String> {
     let mut lines = vec!["answer".to_owned()];
     lines.extend(answer.envs.iter().map(|(name, value)| format!("env {name}={value}")));
-    lines.extend(
-        answer
-            .annotations
-            .iter()
-            .map(|(key, value)| format!("annotation {key}={value}")),
-    );
+    lines.extend(answer.annotations.iter().map(|(key, value)| format!("annotation {key}={value}")));
     lines.extend(answer.cdi_devices.iter().map(|cdi| format!("cdi {}", cdi.name)));
     lines.extend(answer.devices.iter().map(|device| format!("node {}", device.host_path)));
     lines.extend(answer.mounts.iter().map(|mount| format!("mount {}", mount.host_path)));
@@ -48,15 +43,10 @@ pub(super) async fn pods(host: &Host, attacker: &Attacker, ask: &Ask) -> anyhow:
         ids => ids.iter().map(String::as_str).collect(),
     };
     let resource = attacker.resource();
-    host.wait(|kubelet| kubelet.allocatable(&resource).is_some_and(|count| count > 0))
-        .await?;
+    host.wait(|kubelet| kubelet.allocatable(&resource).is_some_and(|count| count > 0)).await?;
     let mut client = client(host, &resource).await?;
     let mut told = Vec::new();
-    let times = if let Ask::Allocate { times, .. } = ask {
-        *times
-    } else {
-        1
-    };
+    let times = if let Ask::Allocate { times, .. } = ask { *times } else { 1 };
     for _ in 0..times {
         let begun = Instant::now();
         let said = match ask {
@@ -71,10 +61,7 @@ pub(super) async fn pods(host: &Host, attacker: &Attacker, ask: &Ask) -> anyhow:
                 let answer = client.get_preferred_allocation(request).await;
                 answer.map(|answer| {
                     let all = answer.into_inner().container_responses;
-                    all.into_iter()
-                        .flat_map(|one| one.device_i_ds)
-                        .map(|id| format!("chosen {id}"))
-                        .collect()
+                    all.into_iter().flat_map(|one| one.device_i_ds).map(|id| format!("chosen {id}")).collect()
                 })
             }
             _ => allocate(&mut client, &ids).await.map(|answer| lines(&answer)),

@@ -71,11 +71,7 @@ pub(super) async fn attacked(host: &mut Host, entries: &str, attackers: &[Attack
 
 pub(super) fn held(host: &Host) -> anyhow::Result<Held> {
     let pid = host.pid()?;
-    Ok(Held([
-        threads(pid)?,
-        descriptors(pid)?.values().sum(),
-        children(pid)?.len(),
-    ]))
+    Ok(Held([threads(pid)?, descriptors(pid)?.values().sum(), children(pid)?.len()]))
 }
 
 /// Asks the host a command of its status socket; what it says.

@@ -45,10 +45,7 @@ pub(super) struct OpenNode {
 
 impl OpenNode {
     pub(super) fn new(kept: &Arc<Kept>) -> Self {
-        Self {
-            kept: Arc::clone(kept),
-            limits: limits(),
-        }
+        Self { kept: Arc::clone(kept), limits: limits() }
     }
 }
 
@@ -134,11 +131,7 @@ impl Capabilities for OpenNode {
     fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
         Ok(NodeInfo {
             path: self.kept.name(node.0),
-            number: NodeNumber {
-                kind: NodeKind::Character,
-                major: 240,
-                minor: node.0,
-            },
+            number: NodeNumber { kind: NodeKind::Character, major: 240, minor: node.0 },
             owner: None,
         })
     }
@@ -156,18 +149,13 @@ impl Capabilities for OpenNode {
     }
     fn kernel_log_since(&mut self, _: &str, _: u32) -> Answered<LogBatch> {
         Ok(LogBatch {
-            events: vec![LogEvent {
-                pattern: 0,
-                captures: vec!["a line of the kernel".into()],
-                micros: 1,
-            }],
+            events: vec![LogEvent { pattern: 0, captures: vec!["a line of the kernel".into()], micros: 1 }],
             cursor: "next".into(),
             gap: false,
         })
     }
     fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {
-        self.kept
-            .say(format!("wrote {value} to {path} of {}", self.kept.name(device.0)));
+        self.kept.say(format!("wrote {value} to {path} of {}", self.kept.name(device.0)));
         Ok(())
     }
     fn state_load(&mut self) -> Answered<Vec<u8>> {

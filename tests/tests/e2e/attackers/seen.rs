@@ -21,9 +21,7 @@ pub(super) enum Mechanism {
 /// The log's lines that are about an attacker.
 pub(super) fn own_lines(host: &Host, attacker: &Attacker, before: usize) -> Vec<Line> {
     let lines = host.lines().into_iter().skip(before);
-    lines
-        .filter(|line| line.plugin == attacker.name || line.message.contains(&attacker.name))
-        .collect()
+    lines.filter(|line| line.plugin == attacker.name || line.message.contains(&attacker.name)).collect()
 }
 
 /// Whether it would have won where nothing is checked, by what was seen there.
@@ -42,9 +40,7 @@ pub(super) fn would_win(win: &Win, seen: &[String]) -> bool {
 
 /// How far it came, in its own words.
 fn reached(texts: &[String]) -> Option<u64> {
-    let reached = texts
-        .iter()
-        .filter_map(|said| said.strip_prefix("reached ")?.parse().ok());
+    let reached = texts.iter().filter_map(|said| said.strip_prefix("reached ")?.parse().ok());
     reached.max()
 }
 
@@ -106,12 +102,7 @@ impl Seen<'_> {
         if mechanism == Mechanism::On && texts.iter().any(|said| said.contains("has won")) {
             return Some("it says that it has won".to_owned());
         }
-        let won = self
-            .attacker
-            .header
-            .wins
-            .iter()
-            .find(|win| self.is_true(win, &texts, mechanism));
+        let won = self.attacker.header.wins.iter().find(|win| self.is_true(win, &texts, mechanism));
         won.map(|win| format!("{win:?}"))
     }
 
@@ -145,15 +136,10 @@ pub(super) async fn watch_memory(host: &Host, most: &AtomicU64) -> anyhow::Resul
     loop {
         for child in children(host.pid()?).unwrap_or_default() {
             let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
-            let resident = status
-                .lines()
-                .find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB"));
+            let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB"));
             let called = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
             if called.starts_with("devgate-runner") {
-                most.fetch_max(
-                    resident.and_then(|kib| kib.parse().ok()).unwrap_or(0),
-                    Ordering::Relaxed,
-                );
+                most.fetch_max(resident.and_then(|kib| kib.parse().ok()).unwrap_or(0), Ordering::Relaxed);
             }
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -91,25 +91,15 @@ fn each_class_has_enough_and_each_mechanism_is_shown() -> anyhow::Result<()> {
     anyhow::ensure!(attackers.len() >= ALL, "{} are fewer than {ALL}", attackers.len());
     // The mechanisms that some attacker, or some test, is shown to be stopped by.
     let is_shown = |attacker: &&Attacker| !matches!(attacker.header.off, Off::As(_));
-    let shown = attackers
-        .iter()
-        .filter(is_shown)
-        .map(|attacker| &attacker.header.stopped_by);
+    let shown = attackers.iter().filter(is_shown).map(|attacker| &attacker.header.stopped_by);
     let shown: BTreeSet<_> = shown.collect();
     let tests = crate::threats::all_tests()?;
     for attacker in &attackers {
         let header = &attacker.header;
-        anyhow::ensure!(
-            shown.contains(&header.stopped_by),
-            "{}: {}",
-            attacker.name,
-            header.stopped_by
-        );
+        anyhow::ensure!(shown.contains(&header.stopped_by), "{}: {}", attacker.name, header.stopped_by);
         match &header.off {
             Off::As(other) => {
-                let other = by_name
-                    .get(other)
-                    .with_context(|| format!("{}: {other}", attacker.name))?;
+                let other = by_name.get(other).with_context(|| format!("{}: {other}", attacker.name))?;
                 anyhow::ensure!(
                     other.header.stopped_by == header.stopped_by && is_shown(other),
                     "{}: {} does not show what stops it",

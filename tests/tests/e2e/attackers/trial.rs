@@ -98,19 +98,14 @@ async fn won(attackers: &[Attacker]) -> anyhow::Result<()> {
 
 /// The trial of those that only a check stops: each wins where there is none.
 fn win_unchecked(attackers: &[Attacker]) -> anyhow::Result<()> {
-    let able = attackers
-        .iter()
-        .filter(|attacker| attacker.header.off == Off::Unchecked);
+    let able = attackers.iter().filter(|attacker| attacker.header.off == Off::Unchecked);
     let mut wrong = Vec::new();
     for attacker in able {
         let seen = tokio::task::block_in_place(|| unchecked::seen(attacker))?;
         if !attacker.header.wins.iter().all(|win| would_win(win, &seen)) {
             let seen = seen.iter().take(20).map(|said| format!("\n    {said:.200}"));
             let seen: String = seen.collect();
-            wrong.push(format!(
-                "{} does not win where nothing is checked: {seen}",
-                attacker.name
-            ));
+            wrong.push(format!("{} does not win where nothing is checked: {seen}", attacker.name));
         }
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n\n"));
@@ -220,22 +215,14 @@ impl Trial {
     }
 
     fn seen<'a>(&'a self, attacker: &'a Attacker, told: &'a [Told]) -> Seen<'a> {
-        Seen {
-            host: &self.host,
-            attacker,
-            told,
-            before: self.before,
-            most: &self.most,
-        }
+        Seen { host: &self.host, attacker, told, before: self.before, most: &self.most }
     }
 
     /// What is not seen yet of what shall be seen.
     fn missing(&self, seen: &Seen<'_>) -> anyhow::Result<Option<String>> {
         if self.mechanism == Mechanism::Off {
             let won = seen.won(Mechanism::Off);
-            return Ok(won
-                .is_none()
-                .then(|| "it does not win with its mechanism off".to_owned()));
+            return Ok(won.is_none().then(|| "it does not win with its mechanism off".to_owned()));
         }
         for text in &seen.attacker.header.reads {
             if !tokio::task::block_in_place(|| seen.reads(text))? {

@@ -20,22 +20,13 @@ impl Registry {
         std::fs::write(self.path("blob"), bytes)?;
         let url = format!("https://localhost:{}/v2/{repository}/blobs/uploads/", self.port);
         let begun = self.curl(&["-X", "POST", &url])?;
-        let location = begun.lines().find_map(|line| {
-            line.split_once(": ")
-                .filter(|(name, _)| name.eq_ignore_ascii_case("location"))
-        });
+        let location = begun
+            .lines()
+            .find_map(|line| line.split_once(": ").filter(|(name, _)| name.eq_ignore_ascii_case("location")));
         let location = location.context("a location")?.1.trim();
         let hex = devgate_types::Digest(devgate_runner::digest(bytes)).hex();
         let url = format!("{location}&digest=sha256:{hex}");
-        let put = [
-            "-X",
-            "PUT",
-            "-H",
-            "Content-Type: application/octet-stream",
-            "--data-binary",
-            "@blob",
-            &url,
-        ];
+        let put = ["-X", "PUT", "-H", "Content-Type: application/octet-stream", "--data-binary", "@blob", &url];
         self.curl(&put)?;
         Ok(format!(r#""digest":"sha256:{hex}","size":{}"#, bytes.len()))
     }
@@ -43,10 +34,7 @@ impl Registry {
     /// Puts a manifest there, under a tag or, without one, its digest.
     fn put_manifest(&self, repository: &str, tag: Option<&str>, kind: &str, text: &str) -> anyhow::Result<String> {
         std::fs::write(self.path("manifest"), text)?;
-        let digest = format!(
-            "sha256:{}",
-            devgate_types::Digest(devgate_runner::digest(text.as_bytes())).hex()
-        );
+        let digest = format!("sha256:{}", devgate_types::Digest(devgate_runner::digest(text.as_bytes())).hex());
         let name = tag.unwrap_or(&digest);
         let url = format!("https://localhost:{}/v2/{repository}/manifests/{name}", self.port);
         let kind = format!("Content-Type: {kind}");
@@ -66,25 +54,14 @@ impl Registry {
         let at = self.dir.path();
         std::fs::write(at.join("payload"), &message)?;
         std::fs::write(at.join("statement"), &statement)?;
-        run(
-            "openssl",
-            at,
-            &["dgst", "-sha256", "-sign", key, "-out", "signature", "payload"],
-        )?;
-        let base64 = |file| {
-            anyhow::Ok(String::from_utf8(
-                run("openssl", at, &["base64", "-A", "-in", file])?.stdout,
-            )?)
-        };
+        run("openssl", at, &["dgst", "-sha256", "-sign", key, "-out", "signature", "payload"])?;
+        let base64 = |file| anyhow::Ok(String::from_utf8(run("openssl", at, &["base64", "-A", "-in", file])?.stdout)?);
         let bundle = format!(
             r#"{{"mediaType":"{BUNDLE}","verificationMaterial":{{"publicKey":{{"hint":""}}}},"dsseEnvelope":{{"payload":"{}","payloadType":"{kind}","signatures":[{{"sig":"{}"}}]}}}}"#,
             base64("statement")?,
             base64("signature")?
         );
-        let (config, layer) = (
-            self.put_blob(repository, b"{}")?,
-            self.put_blob(repository, bundle.as_bytes())?,
-        );
+        let (config, layer) = (self.put_blob(repository, b"{}")?, self.put_blob(repository, bundle.as_bytes())?);
         let manifest = format!(
             r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","artifactType":"{BUNDLE}","config":{{"mediaType":"{EMPTY}",{config}}},"layers":[{{"mediaType":"{BUNDLE}",{layer}}}]}}"#
         );
@@ -107,16 +84,10 @@ async fn a_bundle_that_consents_counts_and_one_that_only_states_something_does_n
     shown(at, "key", &[])?;
     registry.state(&pinned, "https://cosign.sigstore.dev/attestation/vuln/v1", "vendor.key")?;
     let component = format!("{{oci: \"{pinned}\", signature: {{cosign-key: vendor.pem}}}}");
-    let host = setup(&registry, &component)
-        .with("vendor.pem", std::fs::read(registry.path("vendor.pem"))?)
-        .start()
-        .await?;
+    let host =
+        setup(&registry, &component).with("vendor.pem", std::fs::read(registry.path("vendor.pem"))?).start().await?;
     let line = host.logged(|line| line.family == "refused").await?;
-    ensure!(
-        line.message.contains("is not signed by a key of the policy"),
-        "{}",
-        line.message
-    );
+    ensure!(line.message.contains("is not signed by a key of the policy"), "{}", line.message);
     registry.state(&pinned, "https://sigstore.dev/cosign/sign/v1", "vendor.key")?;
     host.allocatable(&KINDS[0].resource(), 2).await?;
     Ok(())

@@ -126,10 +126,7 @@ fn each_step_does_what_it_says() -> anyhow::Result<()> {
     let (file, kept) = (dir.path().join("all.yaml"), dir.path().join("kept"));
     std::fs::write(&file, scenario("All of it", STEPS))?;
     std::fs::write(dir.path().join("new.umockdev"), NEW)?;
-    std::fs::copy(
-        super::guests().join("generic/policy.yaml"),
-        dir.path().join("policy.yaml"),
-    )?;
+    std::fs::copy(super::guests().join("generic/policy.yaml"), dir.path().join("policy.yaml"))?;
     let output = simulate(&[&file, Path::new("-v"), Path::new("--keep"), &kept])?;
     let (text, wrong) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     assert!(output.status.success(), "{text}\n{wrong}");
@@ -139,10 +136,7 @@ fn each_step_does_what_it_says() -> anyhow::Result<()> {
     let read =
         |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let node = read("node.umockdev");
-    let lines: Vec<&str> = node
-        .lines()
-        .map(|line| line.trim_start_matches("E: DEVGATE="))
-        .collect();
+    let lines: Vec<&str> = node.lines().map(|line| line.trim_start_matches("E: DEVGATE=")).collect();
     for line in [
         "F: /proc/driver/acme/version=1.2\\n",
         "L: acme=../1-1.2",
@@ -153,12 +147,7 @@ fn each_step_does_what_it_says() -> anyhow::Result<()> {
         assert!(lines.contains(&line), "{line} is not in\n{node}");
     }
     assert!(!node.contains("driver/acme/gone"), "{node}");
-    let said = |text: &str| {
-        lines
-            .iter()
-            .position(|line| line.starts_with("K: ") && line.ends_with(text))
-            .unwrap()
-    };
+    let said = |text: &str| lines.iter().position(|line| line.starts_with("K: ") && line.ends_with(text)).unwrap();
     assert!(said("said once") < said("said twice"));
     assert!(read("policy.yaml").contains("fuse"));
     assert!(read("status.json").contains("\"plugins\""));

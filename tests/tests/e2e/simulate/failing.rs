@@ -40,16 +40,8 @@ const CASES: [(&str, &str, &str); 29] = [
         "[{pod: {name: p, requests: {example.com/serial: 2}}}, {unplug: usb/1-1.1}, {expect: {reason: {1-1.1: hot, x: y}}}]",
         "1-1.1 reason: expected \"hot\" in it, found \"device 1-1.1 is gone\"; x reason: expected \"y\" in it, found no such device",
     ),
-    (
-        "state",
-        "[{expect: {plugins: {serial: failing}}}]",
-        "plugin serial state: expected failing, found serving",
-    ),
-    (
-        "plugin",
-        "[{expect: {plugins: {x: serving}}}]",
-        "plugin x: expected to be there, found no such plugin",
-    ),
+    ("state", "[{expect: {plugins: {serial: failing}}}]", "plugin serial state: expected failing, found serving"),
+    ("plugin", "[{expect: {plugins: {x: serving}}}]", "plugin x: expected to be there, found no such plugin"),
     (
         "status",
         "[{expect: {status: {plugins: [{name: serial, state: idle}], holders_known: 5}}}]",
@@ -70,11 +62,7 @@ const CASES: [(&str, &str, &str); 29] = [
         "[{expect: {choice: {resource: example.com/serial, size: 1, must-include: [1-1.2], prefers: [1-1.1]}}}]",
         "example.com/serial choice of 1: expected 1-1.1, found 1: 1-1.2",
     ),
-    (
-        "never",
-        "[{expect: {devices: {example.com/serial: 2}}, never-for: 10s}]",
-        "must not be so, and was after",
-    ),
+    ("never", "[{expect: {devices: {example.com/serial: 2}}, never-for: 10s}]", "must not be so, and was after"),
     (
         "lasting",
         "[{pod: {name: p, requests: {example.com/serial: 2}}}, {unplug: usb/1-1.1}, \
@@ -83,11 +71,7 @@ const CASES: [(&str, &str, &str); 29] = [
         " of 60.00 s; example.com/serial unhealthy: expected 1, found none",
     ),
     ("slow", "[{crash: host, at-most: 1ms}]", ", more than 0.00 s"),
-    (
-        "no-pod",
-        "[{expect: {pod: {name: p}}}]",
-        "pod p: expected a container that was started, found none",
-    ),
+    ("no-pod", "[{expect: {pod: {name: p}}}]", "pod p: expected a container that was started, found none"),
     (
         "container",
         "[{pod: {name: p, requests: {devgate.dev/fuse: 1}}}, {expect: {pod: {name: p, nodes: [/dev/null]}}}]",
@@ -115,27 +99,11 @@ const CASES: [(&str, &str, &str); 29] = [
     ),
     ("start", "[{start: p}]", "pod p: there is no such pod"),
     ("stop", "[{stop: p}]", "pod p: there is no such pod"),
-    (
-        "device",
-        "[{set: {device: usb/9-9, attribute: x, value: y}}]",
-        "device usb/9-9: not found",
-    ),
-    (
-        "name",
-        "[{unplug: 1-1.1}]",
-        "device 1-1.1: must be SUBSYSTEM/NAME, such as pci/0000:00:02.0, or /devices/",
-    ),
-    (
-        "plug",
-        "[{plug: usb/1-1.1}]",
-        "device usb/1-1.1: was not unplugged under this name",
-    ),
+    ("device", "[{set: {device: usb/9-9, attribute: x, value: y}}]", "device usb/9-9: not found"),
+    ("name", "[{unplug: 1-1.1}]", "device 1-1.1: must be SUBSYSTEM/NAME, such as pci/0000:00:02.0, or /devices/"),
+    ("plug", "[{plug: usb/1-1.1}]", "device usb/1-1.1: was not unplugged under this name"),
     ("described", "[{plug: {text: \"X: y\"}}]", "line 1"),
-    (
-        "node",
-        "[{node: {path: /dev/x, number: x}}, {wait: 1s}]",
-        "\"number\" must be c or b, a space, and major:minor",
-    ),
+    ("node", "[{node: {path: /dev/x, number: x}}, {wait: 1s}]", "\"number\" must be c or b, a space, and major:minor"),
 ];
 
 #[test]
@@ -156,25 +124,11 @@ fn what_is_not_as_expected_is_told() -> anyhow::Result<()> {
             played.push((name, steps, said));
         }
     }
-    let args = [
-        dir.path(),
-        Path::new("--output"),
-        Path::new("json"),
-        Path::new("--jobs"),
-        Path::new("3"),
-    ];
+    let args = [dir.path(), Path::new("--output"), Path::new("json"), Path::new("--jobs"), Path::new("3")];
     let output = simulate(&args)?;
-    assert_eq!(
-        output.status.code(),
-        Some(5),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
     let results: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(
-        (&results["passed"], &results["failed"]),
-        (&0.into(), &played.len().into())
-    );
+    assert_eq!((&results["passed"], &results["failed"]), (&0.into(), &played.len().into()));
     for (name, steps, said) in played {
         let of = |one: &&serde_json::Value| one["about"] == name;
         let one = results["scenarios"].as_array().unwrap().iter().find(of).unwrap();
@@ -185,12 +139,7 @@ fn what_is_not_as_expected_is_told() -> anyhow::Result<()> {
         let wrong = failure["wrong"].as_array().unwrap().iter();
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let wrong = wrong.map(|one| {
-            format!(
-                "{}: expected {}, found {}",
-                text(&one["what"]),
-                text(&one["expected"]),
-                text(&one["found"])
-            )
+            format!("{}: expected {}, found {}", text(&one["what"]), text(&one["expected"]), text(&one["found"]))
         });
         let all: Vec<_> = std::iter::once(text(&failure["message"])).chain(wrong).collect();
         let all = all.join("; ");

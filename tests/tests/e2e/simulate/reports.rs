@@ -36,11 +36,7 @@ fn steady(text: &str) -> String {
 #[test]
 fn a_failure_says_what_was_expected_and_what_was_there() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
-    let (good, bad, xml) = (
-        dir.path().join("a.yaml"),
-        dir.path().join("b.yaml"),
-        dir.path().join("r.xml"),
-    );
+    let (good, bad, xml) = (dir.path().join("a.yaml"), dir.path().join("b.yaml"), dir.path().join("r.xml"));
     std::fs::write(&good, scenario("One that passes", "steps: [{wait: 1ms}]\n"))?;
     std::fs::write(&bad, scenario("Pulled out", STEPS))?;
     let output = simulate(&[dir.path(), Path::new("--junit"), &xml])?;
@@ -50,32 +46,18 @@ fn a_failure_says_what_was_expected_and_what_was_there() -> anyhow::Result<()> {
     insta::with_settings!({filters => vec![(r"\d+\.\d\d s\b", "[time]"), (r"/\S*/", "[dir]/")]}, {
         insta::assert_snapshot!(shown);
     });
-    assert!(
-        steady(log).contains("WARN  plugin serial: device 1-1.2 is unhealthy: device 1-1.2 is gone"),
-        "{log}"
-    );
+    assert!(steady(log).contains("WARN  plugin serial: device 1-1.2 is unhealthy: device 1-1.2 is gone"), "{log}");
     assert!(log.contains("2 scenarios: 1 passed, 1 failed ("), "{log}");
 
     let text = std::fs::read_to_string(&xml)?;
     let document = roxmltree::Document::parse(&text)?;
-    let named = |name: &str| {
-        document
-            .descendants()
-            .filter(|node| node.has_tag_name(name))
-            .collect::<Vec<_>>()
-    };
+    let named = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).collect::<Vec<_>>();
     let [all] = named("testsuites").try_into().unwrap();
-    assert_eq!(
-        (all.attribute("tests"), all.attribute("failures")),
-        (Some("2"), Some("1"))
-    );
+    assert_eq!((all.attribute("tests"), all.attribute("failures")), (Some("2"), Some("1")));
     assert_eq!(named("testsuite").len(), 1);
     let cases = named("testcase");
     let seconds = |case: &roxmltree::Node<'_, '_>| case.attribute("time").and_then(|time| time.parse::<f64>().ok());
-    assert!(
-        cases.iter().all(|case| seconds(case).is_some_and(|time| time > 0.0)),
-        "{text}"
-    );
+    assert!(cases.iter().all(|case| seconds(case).is_some_and(|time| time > 0.0)), "{text}");
     let [passed, failed] = cases.try_into().unwrap();
     assert!(passed.attribute("name").unwrap().ends_with("a.yaml: One that passes"));
     assert!(passed.descendants().all(|node| !node.has_tag_name("failure")));
@@ -83,10 +65,7 @@ fn a_failure_says_what_was_expected_and_what_was_there() -> anyhow::Result<()> {
     let [failure] = named("failure").try_into().unwrap();
     let message = failure.attribute("message").unwrap();
     assert!(message.starts_with("step 4, line 12: expect: "), "{message}");
-    assert!(
-        message.contains("example.com/serial healthy: expected 2, found 1: 1-1.1"),
-        "{message}"
-    );
+    assert!(message.contains("example.com/serial healthy: expected 2, found 1: 1-1.1"), "{message}");
     assert!(failure.text().unwrap().contains("The pod & its <port>."), "{text}");
     Ok(())
 }
@@ -119,18 +98,8 @@ fn what_is_wrong_before_anything_is_played_is_told_at_once() -> anyhow::Result<(
             "a.yaml:6:10: unknown key \"stpo\" in a step; did you mean \"stop\"?",
         ),
         ("policy", file("b.yaml", &head(&text, &node))?, 3, "text:1:1: "),
-        (
-            "no policy",
-            file("c.yaml", &head(&dir.path().join("none"), &node))?,
-            3,
-            "none: ",
-        ),
-        (
-            "node",
-            file("d.yaml", &head(&generic.join("policy.yaml"), &text))?,
-            4,
-            "text: ",
-        ),
+        ("no policy", file("c.yaml", &head(&dir.path().join("none"), &node))?, 3, "none: "),
+        ("node", file("d.yaml", &head(&generic.join("policy.yaml"), &text))?, 4, "text: "),
         (
             "no node",
             file("e.yaml", &head(&generic.join("policy.yaml"), Path::new("none")))?,
@@ -139,13 +108,7 @@ fn what_is_wrong_before_anything_is_played_is_told_at_once() -> anyhow::Result<(
         ),
         (
             "patch",
-            file(
-                "f.yaml",
-                &scenario(
-                    "x",
-                    "policy-patch: {plugins: {serial: {hardwear: []}}}\nsteps: [{wait: 1s}]\n",
-                ),
-            )?,
+            file("f.yaml", &scenario("x", "policy-patch: {plugins: {serial: {hardwear: []}}}\nsteps: [{wait: 1s}]\n"))?,
             3,
             "with policy-patch:",
         ),
@@ -164,16 +127,8 @@ fn what_is_wrong_before_anything_is_played_is_told_at_once() -> anyhow::Result<(
 fn a_component_that_is_not_there_is_told() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("one.yaml");
-    std::fs::write(
-        &file,
-        scenario("x", "within: 100ms\nsteps: [{expect: {plugins: {serial: serving}}}]\n"),
-    )?;
-    let output = Command::new(devgatectl()?)
-        .arg("simulate")
-        .arg(&file)
-        .arg("--components")
-        .arg(dir.path())
-        .output()?;
+    std::fs::write(&file, scenario("x", "within: 100ms\nsteps: [{expect: {plugins: {serial: serving}}}]\n"))?;
+    let output = Command::new(devgatectl()?).arg("simulate").arg(&file).arg("--components").arg(dir.path()).output()?;
     let text = String::from_utf8(output.stdout)?;
     assert_eq!(output.status.code(), Some(5), "{text}");
     assert!(text.contains("generic.wasm"), "{text}");
@@ -198,12 +153,7 @@ fn who_interrupts_leaves_nothing_behind() -> anyhow::Result<()> {
             .stderr(Stdio::null())
             .spawn()?;
         let deadline = Instant::now() + Duration::from_secs(60);
-        let begun = || {
-            std::fs::read_dir(&temp)
-                .unwrap()
-                .flatten()
-                .any(|one| one.path().join("status.sock").exists())
-        };
+        let begun = || std::fs::read_dir(&temp).unwrap().flatten().any(|one| one.path().join("status.sock").exists());
         while !begun() {
             assert!(Instant::now() < deadline, "nothing was played");
             std::thread::sleep(Duration::from_millis(20));

@@ -52,39 +52,19 @@ fn whatever_gives_more_is_one_more_sentence() {
         (pod, "hostPID", json!(true), "pod: hostPID=true"),
         (pod, "hostIPC", json!(true), "pod: hostIPC=true"),
         (pod, "hostUsers", json!(false), "pod: hostUsers=false"),
-        (
-            pod,
-            "shareProcessNamespace",
-            json!(true),
-            "pod: shareProcessNamespace=true",
-        ),
+        (pod, "shareProcessNamespace", json!(true), "pod: shareProcessNamespace=true"),
         (pod, "serviceAccountName", json!("x"), "pod: serviceAccountName=x"),
         (pod, "runtimeClassName", json!("x"), "pod: runtimeClassName=x"),
-        (
-            pod,
-            "securityContext",
-            json!({"fsGroup": 0}),
-            "pod: securityContext.fsGroup=0",
-        ),
+        (pod, "securityContext", json!({"fsGroup": 0}), "pod: securityContext.fsGroup=0"),
         (
             pod,
             "securityContext",
             json!({"sysctls": [{"name": "n", "value": "1"}]}),
             "pod: securityContext.sysctls={\"name\":\"n\",\"value\":\"1\"}",
         ),
-        (
-            pod,
-            "hostAliases",
-            json!([{"ip": "::1"}]),
-            "pod: hostAliases={\"ip\":\"::1\"}",
-        ),
+        (pod, "hostAliases", json!([{"ip": "::1"}]), "pod: hostAliases={\"ip\":\"::1\"}"),
         (pod, "initContainers", json!([{"name": "i"}]), "first, container i"),
-        (
-            pod,
-            "resourceClaims",
-            json!([{"name": "r"}]),
-            "pod: resourceClaims={\"name\":\"r\"}",
-        ),
+        (pod, "resourceClaims", json!([{"name": "r"}]), "pod: resourceClaims={\"name\":\"r\"}"),
         (container, "command", json!(["sh"]), "c: command=sh"),
         (
             "/spec/template/metadata",
@@ -110,42 +90,22 @@ fn whatever_gives_more_is_one_more_sentence() {
             json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}),
             "rollout: maxUnavailable=1",
         ),
-        (
-            "/metadata",
-            "annotations",
-            json!({"example.com/role": "r"}),
-            "DaemonSet: annotation: example.com/role=r",
-        ),
+        ("/metadata", "annotations", json!({"example.com/role": "r"}), "DaemonSet: annotation: example.com/role=r"),
         (
             container,
             "resources",
             json!({"requests": {"cpu": "1", "memory": "1"}, "limits": {"vendor.com/gpu": 1}}),
             "c: resources.limits: vendor.com/gpu=1",
         ),
-        (
-            container,
-            "resources",
-            json!({"claims": [{"name": "r"}]}),
-            "c: resources: claims={\"name\":\"r\"}",
-        ),
+        (container, "resources", json!({"claims": [{"name": "r"}]}), "c: resources: claims={\"name\":\"r\"}"),
         (
             container,
             "terminationMessagePath",
             json!("/dev/termination-log"),
             "c: terminationMessagePath=/dev/termination-log",
         ),
-        (
-            container,
-            "env",
-            json!([{"name": "E", "value": "1"}]),
-            "c: environment {\"name\":\"E\",\"value\":\"1\"}",
-        ),
-        (
-            container,
-            "envFrom",
-            json!([{"secretRef": {"name": "s"}}]),
-            "c: envFrom={\"secretRef\":{\"name\":\"s\"}}",
-        ),
+        (container, "env", json!([{"name": "E", "value": "1"}]), "c: environment {\"name\":\"E\",\"value\":\"1\"}"),
+        (container, "envFrom", json!([{"secretRef": {"name": "s"}}]), "c: envFrom={\"secretRef\":{\"name\":\"s\"}}"),
         (container, "ports", json!([{"containerPort": 9}]), "c: port 9/TCP"),
         (
             container,
@@ -153,32 +113,14 @@ fn whatever_gives_more_is_one_more_sentence() {
             json!({"postStart": {"exec": {"command": ["x"]}}}),
             "c: lifecycle.postStart.exec.command=x",
         ),
-        (
-            container,
-            "volumeDevices",
-            json!([{"name": "b"}]),
-            "c: volumeDevices={\"name\":\"b\"}",
-        ),
+        (container, "volumeDevices", json!([{"name": "b"}]), "c: volumeDevices={\"name\":\"b\"}"),
         (container, "tty", json!(true), "c: tty=true"),
-        (
-            container,
-            "livenessProbe",
-            json!({"exec": {"command": ["x"]}}),
-            "c: livenessProbe: exec.command=x",
-        ),
-        (
-            container,
-            "livenessProbe",
-            json!({"httpGet": {"host": "e.com"}}),
-            "c: livenessProbe host=e.com",
-        ),
+        (container, "livenessProbe", json!({"exec": {"command": ["x"]}}), "c: livenessProbe: exec.command=x"),
+        (container, "livenessProbe", json!({"httpGet": {"host": "e.com"}}), "c: livenessProbe host=e.com"),
     ] {
         let mut more = little();
         more.pointer_mut(place).unwrap()[key] = value;
-        let added: Vec<String> = facts(&more)
-            .into_iter()
-            .filter(|fact| !facts(&little()).contains(fact))
-            .collect();
+        let added: Vec<String> = facts(&more).into_iter().filter(|fact| !facts(&little()).contains(fact)).collect();
         assert_eq!(added, [sentence], "{key}");
     }
 }
@@ -187,11 +129,7 @@ fn whatever_gives_more_is_one_more_sentence() {
 fn every_word_of_a_security_context_counts() {
     for (key, value, sentence) in [
         ("privileged", json!(true), "c: securityContext.privileged=true"),
-        (
-            "allowPrivilegeEscalation",
-            json!(true),
-            "c: securityContext.allowPrivilegeEscalation=true",
-        ),
+        ("allowPrivilegeEscalation", json!(true), "c: securityContext.allowPrivilegeEscalation=true"),
         ("procMount", json!("Unmasked"), "c: securityContext.procMount=Unmasked"),
         ("runAsUser", json!(0), "c: securityContext.runAsUser=0"),
         (
@@ -199,24 +137,15 @@ fn every_word_of_a_security_context_counts() {
             json!({"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
             "c: securityContext.capabilities.add=SYS_ADMIN",
         ),
-        (
-            "seccompProfile",
-            json!({"type": "Unconfined"}),
-            "c: securityContext.seccompProfile.type=Unconfined",
-        ),
+        ("seccompProfile", json!({"type": "Unconfined"}), "c: securityContext.seccompProfile.type=Unconfined"),
     ] {
         let mut more = little();
-        more.pointer_mut("/spec/template/spec/containers/0/securityContext")
-            .unwrap()[key] = value;
-        let added: Vec<String> = facts(&more)
-            .into_iter()
-            .filter(|fact| !facts(&little()).contains(fact))
-            .collect();
+        more.pointer_mut("/spec/template/spec/containers/0/securityContext").unwrap()[key] = value;
+        let added: Vec<String> = facts(&more).into_iter().filter(|fact| !facts(&little()).contains(fact)).collect();
         assert_eq!(added, [sentence], "{key}");
     }
     let mut less = little();
-    less.pointer_mut("/spec/template/spec/containers/0/securityContext")
-        .unwrap()["capabilities"] = json!({});
+    less.pointer_mut("/spec/template/spec/containers/0/securityContext").unwrap()["capabilities"] = json!({});
     assert!(!facts(&less).contains(&"c: securityContext.capabilities.drop=ALL".to_owned()));
 }
 
@@ -227,51 +156,24 @@ fn a_mount_is_told_with_its_source_and_everything_about_it() {
         let pod = more.pointer_mut("/spec/template/spec").unwrap();
         pod["containers"][0]["volumeMounts"] = json!([mount]);
         pod["volumes"] = json!([volume]);
-        facts(&more)
-            .into_iter()
-            .filter(|fact| fact.contains("/v") || fact.contains("volume"))
-            .collect::<Vec<_>>()
+        facts(&more).into_iter().filter(|fact| fact.contains("/v") || fact.contains("volume")).collect::<Vec<_>>()
     };
     let mount = json!({"name": "v", "mountPath": "/v"});
     for (volume, sentence) in [
-        (
-            json!({"name": "v", "hostPath": {"path": "/", "type": ""}}),
-            "c: /v is the node's / (), writable",
-        ),
-        (
-            json!({"name": "v", "hostPath": {"path": "/"}}),
-            "c: /v is the node's / (whatever is there), writable",
-        ),
-        (
-            json!({"name": "v", "secret": {"secretName": "s"}}),
-            "c: /v is secret s, writable",
-        ),
-        (
-            json!({"name": "v", "csi": {"driver": "d"}}),
-            "c: /v is csi {\"driver\":\"d\"}, writable",
-        ),
-        (
-            json!({"name": "v", "emptyDir": {}}),
-            "c: /v is an empty directory, writable",
-        ),
-        (
-            json!({"name": "w", "emptyDir": {}}),
-            "c: /v is volume v, which there is not, writable",
-        ),
+        (json!({"name": "v", "hostPath": {"path": "/", "type": ""}}), "c: /v is the node's / (), writable"),
+        (json!({"name": "v", "hostPath": {"path": "/"}}), "c: /v is the node's / (whatever is there), writable"),
+        (json!({"name": "v", "secret": {"secretName": "s"}}), "c: /v is secret s, writable"),
+        (json!({"name": "v", "csi": {"driver": "d"}}), "c: /v is csi {\"driver\":\"d\"}, writable"),
+        (json!({"name": "v", "emptyDir": {}}), "c: /v is an empty directory, writable"),
+        (json!({"name": "w", "emptyDir": {}}), "c: /v is volume v, which there is not, writable"),
     ] {
         assert_eq!(with(mount.clone(), volume)[0], sentence);
     }
     let odd = json!({"name": "v", "mountPath": "/v", "mountPropagation": "Bidirectional", "subPath": "s"});
     let told = with(odd, json!({"name": "v", "emptyDir": {}}));
-    assert!(
-        told.contains(&"c: /v: mountPropagation=Bidirectional".to_owned()),
-        "{told:?}"
-    );
+    assert!(told.contains(&"c: /v: mountPropagation=Bidirectional".to_owned()), "{told:?}");
     assert!(told.contains(&"c: /v: subPath=s".to_owned()), "{told:?}");
-    let unused = with(
-        json!({"name": "x", "mountPath": "/v"}),
-        json!({"name": "v", "hostPath": {"path": "/etc"}}),
-    );
+    let unused = with(json!({"name": "x", "mountPath": "/v"}), json!({"name": "v", "hostPath": {"path": "/etc"}}));
     assert!(
         unused.contains(&"volume v, mounted nowhere: the node's /etc (whatever is there)".to_owned()),
         "{unused:?}"
@@ -284,11 +186,7 @@ fn other_objects_count_too() {
         "ingress": [{"ports": [{"port": 1}]}]}});
     assert_eq!(
         facts(&network),
-        [
-            "network: ingress={\"ports\":[{\"port\":1}]}",
-            "network: policyTypes=Ingress",
-            "object NetworkPolicy"
-        ]
+        ["network: ingress={\"ports\":[{\"port\":1}]}", "network: policyTypes=Ingress", "object NetworkPolicy"]
     );
     let account = json!({"kind": "ServiceAccount", "metadata": {}, "automountServiceAccountToken": true, "secrets": [{"name": "s"}]});
     assert_eq!(
@@ -299,28 +197,13 @@ fn other_objects_count_too() {
             "service account: secrets={\"name\":\"s\"}"
         ]
     );
-    assert_eq!(
-        facts(&json!({"kind": "ClusterRoleBinding"})),
-        ["object ClusterRoleBinding"]
-    );
+    assert_eq!(facts(&json!({"kind": "ClusterRoleBinding"})), ["object ClusterRoleBinding"]);
     let namespace = json!({"kind": "Namespace", "metadata": {"labels": {"app.kubernetes.io/name": "x", "pod-security.kubernetes.io/enforce": "privileged"}}});
-    assert_eq!(
-        facts(&namespace),
-        [
-            "namespace: pod-security.kubernetes.io/enforce=privileged",
-            "object Namespace"
-        ]
-    );
+    assert_eq!(facts(&namespace), ["namespace: pod-security.kubernetes.io/enforce=privileged", "object Namespace"]);
     for (kind, place) in [
         ("Pod", json!({"containers": [{"name": "c"}]})),
-        (
-            "CronJob",
-            json!({"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}}}),
-        ),
+        ("CronJob", json!({"jobTemplate": {"spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}}})),
     ] {
-        assert!(
-            facts(&json!({"kind": kind, "spec": place})).contains(&"container c".to_owned()),
-            "{kind}"
-        );
+        assert!(facts(&json!({"kind": kind, "spec": place})).contains(&"container c".to_owned()), "{kind}");
     }
 }

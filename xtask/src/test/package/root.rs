@@ -44,10 +44,7 @@ pub(super) const PODMAN: Journey = Journey {
     upgrades: false,
     // Which container runtimes use, and systemd-nspawn would refuse them.
     options: &["--system-call-filter=@keyring bpf"],
-    subject: &[
-        ("journey.sh", include_str!("podman.sh")),
-        ("podman.yaml", include_str!("podman.yaml")),
-    ],
+    subject: &[("journey.sh", include_str!("podman.sh")), ("podman.yaml", include_str!("podman.yaml"))],
 };
 
 /// For each of them.
@@ -71,12 +68,7 @@ pub(super) fn take(package: &Path, journey: &Journey) -> Result<()> {
     println!("{} …", journey.what);
     // Device nodes in it are in no way: systemd-nspawn brings its own.
     let mut unpack = Command::new("tar");
-    unpack
-        .arg("--extract")
-        .arg("--file")
-        .arg(&made)
-        .arg("--directory")
-        .arg(&root);
+    unpack.arg("--extract").arg("--file").arg(&made).arg("--directory").arg(&root);
     process::run(unpack.args(["--exclude=./dev/*"]))?;
     write(&place.join("steps.sh"), STEPS)?;
     for (name, text) in journey.subject {
@@ -138,8 +130,7 @@ fn newer(package: &Path, place: &Path, work: &Path) -> Result<()> {
     std::fs::copy(folder.join("etc/default/devgate"), place.join("new.default"))?;
     write(&place.join("new.version"), version)?;
     let mut pack = Command::new("dpkg-deb");
-    pack.args(["--root-owner-group", "-Zgzip", "-z1", "--build"])
-        .arg(&folder);
+    pack.args(["--root-owner-group", "-Zgzip", "-z1", "--build"]).arg(&folder);
     process::read(pack.arg(place.join("new.deb")))?;
     Ok(())
 }
@@ -169,10 +160,7 @@ fn boot(root: &Path, journey: &Journey) -> Result<()> {
         bail!("systemd does not boot in a root here ({status}); on its console:\n{said}");
     };
     if status.success() && log.ends_with("JOURNEY COMPLETE\n") {
-        for line in log
-            .lines()
-            .filter(|line| ["== ", "figur"].iter().any(|begin| line.starts_with(begin)))
-        {
+        for line in log.lines().filter(|line| ["== ", "figur"].iter().any(|begin| line.starts_with(begin))) {
             println!("{line}");
         }
         return Ok(());

@@ -24,11 +24,7 @@ fn fails<T>(fake: Fake, _query: &Query) -> Faked<T> {
 }
 
 fn empty<T: Default>(fake: Fake, query: &Query) -> Faked<T> {
-    if fake == Fake::Nothing {
-        Some(Ok(T::default()))
-    } else {
-        fails(fake, query)
-    }
+    if fake == Fake::Nothing { Some(Ok(T::default())) } else { fails(fake, query) }
 }
 
 fn names(fake: Fake, query: &Query) -> Faked<Vec<String>> {
@@ -54,11 +50,7 @@ fn part(offset: u64, length: u32) -> impl FnOnce(Fake, &Query) -> Faked<Vec<u8>>
 impl FaultyHost {
     /// With the host's own limits unless others are given.
     pub(super) fn new(inner: Box<dyn Capabilities>, limits: Option<Limits>, state: Arc<Mutex<State>>) -> Self {
-        Self {
-            limits: limits.unwrap_or_else(|| inner.limits().clone()),
-            inner,
-            state,
-        }
+        Self { limits: limits.unwrap_or_else(|| inner.limits().clone()), inner, state }
     }
 
     /// Records a query, and answers it with the script's fake or as the host does.
@@ -69,11 +61,7 @@ impl FaultyHost {
         host: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> Answered<T> {
         let location = device.and_then(|device| self.inner.device_location(device).ok());
-        let query = Query {
-            kind,
-            location: location.unwrap_or_default(),
-            path: path.to_owned(),
-        };
+        let query = Query { kind, location: location.unwrap_or_default(), path: path.to_owned() };
         let fake = {
             let mut state = lock(&self.state);
             let n = state.seen.asked.len();

@@ -12,10 +12,7 @@ fn each_way_makes_something_else_than_what_is_known() {
     for way in TEXTS {
         for known in [None, Some(""), Some("x"), Some("é"), Some("8.0 GT/s PCIe")] {
             let made = fakes(way, known);
-            assert!(
-                made.iter()
-                    .any(|given| *given != text(known.unwrap_or_default().to_owned()))
-            );
+            assert!(made.iter().any(|given| *given != text(known.unwrap_or_default().to_owned())));
         }
     }
 }

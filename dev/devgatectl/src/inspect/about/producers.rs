@@ -113,11 +113,7 @@ impl Named {
         };
         for value in field.values.into_iter().map_while(Result::ok) {
             let text = |text| GuestText::new(text).as_str().to_owned();
-            self.insert(Producer {
-                role,
-                name: text(value.name),
-                version: text(value.version),
-            });
+            self.insert(Producer { role, name: text(value.name), version: text(value.version) });
         }
     }
 

@@ -16,14 +16,8 @@ fn what_a_component_says_of_its_tools_is_shown_and_cannot_act() {
         ))"#,
     );
     let tools = producers(&strange);
-    let shown: Vec<_> = tools
-        .iter()
-        .map(|p| format!("{:?} {} {}", p.role, p.name, p.version))
-        .collect();
-    assert_eq!(
-        shown,
-        ["Language Rust ", "Language Rust\\u{1b}[31m 2024", "Sdk kit 1\\n"]
-    );
+    let shown: Vec<_> = tools.iter().map(|p| format!("{:?} {} {}", p.role, p.name, p.version)).collect();
+    assert_eq!(shown, ["Language Rust ", "Language Rust\\u{1b}[31m 2024", "Sdk kit 1\\n"]);
 }
 
 /// What tools put between a module and the host is no part of what the author wrote, wherever in the file it stands.

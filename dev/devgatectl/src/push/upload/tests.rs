@@ -43,12 +43,7 @@ fn read(stream: &TcpStream) -> Option<Request> {
     reader.read_line(&mut line).ok()?;
     let mut words = line.split(' ').map(str::to_owned);
     (request.method, request.path) = (words.next()?, words.next()?);
-    for line in reader
-        .by_ref()
-        .lines()
-        .map_while(Result::ok)
-        .take_while(|line| !line.is_empty())
-    {
+    for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
         let (name, value) = line.split_once(": ")?;
         match name.to_lowercase().as_str() {
             "authorization" => request.authorization = Some(value.to_owned()),
@@ -66,11 +61,7 @@ fn registries(dir: &Path, port: u16) -> Registries {
     let config = dir.join("config.json");
     let text = format!(r#"{{"auths": {{"127.0.0.1:{port}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#);
     std::fs::write(&config, text).unwrap();
-    Registries {
-        config: Some(config),
-        authorities: Vec::new(),
-        plain_loopback: true,
-    }
+    Registries { config: Some(config), authorities: Vec::new(), plain_loopback: true }
 }
 
 fn artifact() -> Artifact {
@@ -106,20 +97,9 @@ fn what_a_push_is_sent_to_gets_no_credentials_of_its_registry() {
         }
         Some(_) => (404, String::new(), Vec::new()),
     });
-    let pushed = push(
-        &registries(dir.path(), port),
-        &artifact(),
-        &at(port),
-        false,
-        &Progress::default(),
-    );
+    let pushed = push(&registries(dir.path(), port), &artifact(), &at(port), false, &Progress::default());
     assert!(!pushed.unwrap().was_there);
-    assert!(
-        seen.lock()
-            .unwrap()
-            .iter()
-            .any(|request| request.authorization.is_some())
-    );
+    assert!(seen.lock().unwrap().iter().any(|request| request.authorization.is_some()));
     let sent = sent.lock().unwrap();
     assert_eq!(sent.len(), 2, "both files: {sent:?}");
     assert!(sent.iter().all(|request| request.authorization.is_none()), "{sent:?}");

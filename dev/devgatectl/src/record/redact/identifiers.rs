@@ -23,10 +23,7 @@ const FORMS: [(&str, &str); 13] = [
     // Family and id, which are the directory and the name of a device on a 1-Wire bus.
     ("1-Wire ids", r"\b[0-9a-f]{2}-([0-9a-f]{12})\b"),
     // How the kernel makes the name of a disk that has none: two ids of makers, then 20 characters, then the model.
-    (
-        "serial numbers",
-        r"nqn\.2014\.08\.org\.nvmexpress:[0-9a-f]{8}([!-~]{4,20})",
-    ),
+    ("serial numbers", r"nqn\.2014\.08\.org\.nvmexpress:[0-9a-f]{8}([!-~]{4,20})"),
     // Where a disk in the network is.
     ("IP addresses", r"traddr=([0-9a-f.:]+)"),
 ];
@@ -59,13 +56,8 @@ impl Identifiers {
 
     /// UUIDs that say the kind of a device, by their digits.
     pub(super) fn public(&self, path: &str, text: &str) -> Vec<String> {
-        let lines = text
-            .lines()
-            .filter(|line| path.ends_with("/modalias") || line.starts_with("MODALIAS="));
-        lines
-            .flat_map(|line| self.kinds.find_iter(line))
-            .map(|found| squashed(found.as_str()))
-            .collect()
+        let lines = text.lines().filter(|line| path.ends_with("/modalias") || line.starts_with("MODALIAS="));
+        lines.flat_map(|line| self.kinds.find_iter(line)).map(|found| squashed(found.as_str())).collect()
     }
 
     /// What identifies in a text, each with its kind: what has the form of an address or id; and all of a file with the name of a
@@ -88,11 +80,7 @@ impl Identifiers {
     /// What has a form, but for what identifies nothing: zeros and masks. With where it ends.
     fn forms_in<'t>(&self, text: &'t str) -> impl Iterator<Item = (usize, (&'t str, &'static str))> {
         self.forms.captures_iter(text).filter_map(|found| {
-            let (group, (kind, _)) = found
-                .iter()
-                .skip(1)
-                .zip(FORMS)
-                .find_map(|(group, form)| Some((group?, form)))?;
+            let (group, (kind, _)) = found.iter().skip(1).zip(FORMS).find_map(|(group, form)| Some((group?, form)))?;
             let is_open = squashed(group.as_str()).bytes().skip(6).all(|b| b == b'0');
             (self.is_own(group.as_str()) && !is_open).then_some((group.end(), (group.as_str(), kind)))
         })
@@ -106,11 +94,7 @@ impl Identifiers {
             let before = value.strip_suffix(form).filter(|_| end == value.len());
             before.is_some_and(|before| before.len() <= 8 && !before.contains(|c: char| c.is_ascii_digit()))
         });
-        let kind = if key.to_ascii_lowercase().contains("serial") {
-            "serial numbers"
-        } else {
-            "ids"
-        };
+        let kind = if key.to_ascii_lowercase().contains("serial") { "serial numbers" } else { "ids" };
         (!has_form && self.is_own(value) && value.lines().count() == 1).then_some((value, kind))
     }
 

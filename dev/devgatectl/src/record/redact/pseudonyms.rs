@@ -5,17 +5,11 @@ pub(super) fn pseudonym(text: &str, n: usize) -> String {
     let alone = squashed(text);
     let is_hex = alone.len() >= 8 && alone.bytes().all(|b| b.is_ascii_hexdigit()) && alone.contains(char::is_numeric);
     let has_letters = alone.contains(char::is_alphabetic);
-    let number = if is_hex && has_letters {
-        format!("{n:x}")
-    } else {
-        n.to_string()
-    };
+    let number = if is_hex && has_letters { format!("{n:x}") } else { n.to_string() };
     let mut number = number.bytes().rev();
     let other = |b: u8| match b {
         b if b.is_ascii() && !b.is_ascii_alphanumeric() => b,
-        b => number
-            .next()
-            .unwrap_or(if is_hex || b.is_ascii_digit() { b'0' } else { b'x' }),
+        b => number.next().unwrap_or(if is_hex || b.is_ascii_digit() { b'0' } else { b'x' }),
     };
     let mut new: Vec<_> = text.bytes().rev().map(other).collect();
     new.reverse();
@@ -27,10 +21,7 @@ pub(super) fn pseudonym(text: &str, n: usize) -> String {
 
 /// Letters and digits alone, in lower case.
 pub(super) fn squashed(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_alphanumeric())
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
+    text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The ways to write a text, in lower case: also without what stands between letters and digits; and a number of 64 bits, which one file has
@@ -42,9 +33,7 @@ pub(super) fn ways(text: &str) -> Vec<String> {
         17..=20 => alone.parse().ok(),
         _ => None,
     };
-    let numbers = number
-        .into_iter()
-        .flat_map(|number| [format!("{number:016x}"), number.to_string()]);
+    let numbers = number.into_iter().flat_map(|number| [format!("{number:016x}"), number.to_string()]);
     let others = numbers.chain([alone]).filter(|way| way.len() >= super::LONG);
     others.chain([text.to_ascii_lowercase()]).collect()
 }

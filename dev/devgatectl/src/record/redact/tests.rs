@@ -14,9 +14,7 @@ fn redacted(node: &str, more: &[&str]) -> (String, Vec<(&'static str, usize)>) {
 /// One device's attribute or file after another.
 fn lines(lines: &str) -> String {
     let (text, _) = redacted(&format!("P: /devices/x\nE: SUBSYSTEM=misc\n{lines}"), &[]);
-    let kept = text
-        .lines()
-        .filter(|line| line.starts_with("A: ") || line.contains("=F: "));
+    let kept = text.lines().filter(|line| line.starts_with("A: ") || line.contains("=F: "));
     kept.map(|line| format!("{line}\n")).collect()
 }
 
@@ -79,10 +77,7 @@ fn links_between_values_still_hold() {
     let (text, counts) = redacted(&node, &[]);
     let new = "00000000-0000-0000-0000-000000000002";
     assert!(!text.contains(id) && text.matches(new).count() == 5, "{text}");
-    assert!(
-        text.contains(&format!("K: 5 acme {new} on xxxxxx-01: lost; worker-170 not")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("K: 5 acme {new} on xxxxxx-01: lost; worker-170 not")), "{text}");
     assert_eq!(counts, [("UUIDs", 1), ("host names", 1)]);
 }
 
@@ -91,10 +86,7 @@ fn more_can_be_replaced() {
     let node =
         "P: /devices/x\nE: SUBSYSTEM=misc\nA: slot=rack 12 unit 7\\n\nA: other=rack 12 unit 7\\n\nA: label=unit 7\\n\n";
     let (text, counts) = redacted(node, &["rack ([0-9]+)", "unit"]);
-    assert!(
-        text.contains("A: slot=rack 02 xxx1 7\\n") && text.contains("A: other=rack 02 xxx1 7\\n"),
-        "{text}"
-    );
+    assert!(text.contains("A: slot=rack 02 xxx1 7\\n") && text.contains("A: other=rack 02 xxx1 7\\n"), "{text}");
     assert_eq!(counts, [("values of --redact", 2)]);
     assert!(Redactor::new(&["(".to_owned()]).is_err());
 }
@@ -104,15 +96,8 @@ fn what_nobody_can_look_through_is_left_out() {
     let mut redactor = Redactor::new(&[]).unwrap();
     let node =
         "P: /devices/x\nE: SUBSYSTEM=misc\nH: edid=00FFFFFFFFFFFF00\nH: descriptors=1201000200\nA: text=a\\000\n";
-    let text = redactor
-        .redact(&RecordedNode::parse("test", node).unwrap())
-        .unwrap()
-        .text()
-        .unwrap();
-    assert!(
-        !text.contains("edid") && text.contains("H: descriptors=1201000200") && text.contains("text"),
-        "{text}"
-    );
+    let text = redactor.redact(&RecordedNode::parse("test", node).unwrap()).unwrap().text().unwrap();
+    assert!(!text.contains("edid") && text.contains("H: descriptors=1201000200") && text.contains("text"), "{text}");
     assert_eq!(redactor.left.len(), 1);
 }
 
@@ -163,14 +148,8 @@ fn addresses_in_the_network_are_replaced() {
     let node = "P: /devices/x\nE: SUBSYSTEM=nvme\nA: address=traddr=10.20.30.40,trsvcid=4420\\n\nA: other=traddr=0000:3b:00.0\\n\n\n\
                 F: /proc/sys/kernel/hostname=worker-17.example.com\\n\nF: /opt/x=10.20.30.40 of worker-17\\n\n";
     let (text, _) = redacted(node, &[]);
-    assert!(
-        !text.contains("20.30") && !text.contains("worker") && !text.contains("example"),
-        "{text}"
-    );
-    assert!(
-        text.contains("trsvcid=4420") && text.contains("traddr=0000:3b:00.0"),
-        "{text}"
-    );
+    assert!(!text.contains("20.30") && !text.contains("worker") && !text.contains("example"), "{text}");
+    assert!(text.contains("trsvcid=4420") && text.contains("traddr=0000:3b:00.0"), "{text}");
 }
 
 /// A computer's name whose end is a serial number's beginning.
@@ -179,10 +158,7 @@ fn nothing_is_left_of_two_that_overlap() {
     let node = "P: /devices/x\nE: SUBSYSTEM=misc\nA: serial=17-SECRET-99\n\n\
                 F: /proc/sys/kernel/hostname=worker-17\n\nF: /opt/x=worker-17-SECRET-99 worker-17\n\n";
     let (text, _) = redacted(node, &[]);
-    assert!(
-        !text.contains("worker") && !text.contains("SECRET") && !text.contains("99"),
-        "{text}"
-    );
+    assert!(!text.contains("worker") && !text.contains("SECRET") && !text.contains("99"), "{text}");
 }
 
 #[test]
@@ -193,10 +169,7 @@ fn ids_of_one_wire_are_replaced_everywhere() {
     let (text, _) = redacted(node, &[]);
     let lower = text.to_ascii_lowercase();
     assert!(!lower.contains("5e2fdc3") && !lower.contains("02cf1a2b"), "{text}");
-    assert!(
-        text.contains("w1_bus_master1/28-000000000002") && text.contains("=28-000000000002"),
-        "{text}"
-    );
+    assert!(text.contains("w1_bus_master1/28-000000000002") && text.contains("=28-000000000002"), "{text}");
 }
 
 /// What may stand under a key: a serial number, or bytes with something between them.

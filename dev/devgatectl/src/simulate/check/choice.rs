@@ -7,12 +7,7 @@ use std::collections::BTreeSet;
 
 /// Asks the plugin, as the kubelet does before it admits a pod.
 pub(super) async fn check(expected: &Choice, kubelet: &StandIn, wrong: &mut Vec<Mismatch>) {
-    let Choice {
-        resource,
-        size,
-        prefers,
-        ..
-    } = expected;
+    let Choice { resource, size, prefers, .. } = expected;
     let available: BTreeSet<String> = match &expected.available {
         Some(ids) => ids.iter().cloned().collect(),
         None => {

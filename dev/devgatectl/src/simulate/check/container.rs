@@ -38,20 +38,10 @@ pub(super) fn look(expected: &PodExpect, started: &[Started], wrong: &mut Vec<Mi
     let options = &started.options;
     let nodes = options.devices.iter();
     let nodes = nodes.map(|(path, node)| (path.as_str(), node.host_path.as_str(), node.permissions.clone()));
-    check_paths(
-        &format!("{name} nodes"),
-        expected.nodes.as_deref(),
-        nodes.collect(),
-        wrong,
-    );
+    check_paths(&format!("{name} nodes"), expected.nodes.as_deref(), nodes.collect(), wrong);
     let mounts = options.mounts.iter();
     let mounts = mounts.map(|(path, mount)| (path.as_str(), mount.host_path.as_str(), mount_mode(mount.read_only)));
-    check_paths(
-        &format!("{name} mounts"),
-        expected.mounts.as_deref(),
-        mounts.collect(),
-        wrong,
-    );
+    check_paths(&format!("{name} mounts"), expected.mounts.as_deref(), mounts.collect(), wrong);
     check_values(&format!("{name} env"), &expected.env, &options.envs, wrong);
     let annotation = format!("{name} annotation");
     check_values(&annotation, &expected.annotations, &options.annotations, wrong);

@@ -19,14 +19,7 @@ fn a_star_is_any_text() {
     ] {
         assert!(matches(pattern, text), "{pattern} {text}");
     }
-    for (pattern, text) in [
-        ("", "a"),
-        ("a", "ab"),
-        ("a*c", "abcd"),
-        ("a*a", "a"),
-        ("*b*b*", "b"),
-        ("a*b*c", "acb"),
-    ] {
+    for (pattern, text) in [("", "a"), ("a", "ab"), ("a*c", "abcd"), ("a*a", "a"), ("*b*b*", "b"), ("a*b*c", "acb")] {
         assert!(!matches(pattern, text), "{pattern} {text}");
     }
 }
@@ -48,9 +41,7 @@ fn wrong(expected: &str) -> String {
     let head = "apiVersion: devgate.dev/v1alpha1\nkind: Scenario\npolicy: x\nnode: x\nsteps:\n";
     std::fs::write(&file, format!("{head}  - expect: {{pod: {{name: p, {expected}}}}}\n")).unwrap();
     let scenario = open(&file).unwrap();
-    let crate::simulate::scenario::Verb::Expect(expect) = &scenario.steps[0].verb else {
-        panic!("an expectation")
-    };
+    let crate::simulate::scenario::Verb::Expect(expect) = &scenario.steps[0].verb else { panic!("an expectation") };
     let device = |host: &str, permissions: &str| devgate_kubelet::api::DeviceSpec {
         container_path: String::new(),
         host_path: host.to_owned(),
@@ -68,11 +59,8 @@ fn wrong(expected: &str) -> String {
         options: RunOptions {
             envs: [("A".to_owned(), "one,two".to_owned())].into(),
             annotations: [("a/mode".to_owned(), "fast".to_owned())].into(),
-            devices: [
-                ("/dev/a0".to_owned(), device("/dev/a0", "rw")),
-                ("/dev/a1".to_owned(), device("/dev/b1", "r")),
-            ]
-            .into(),
+            devices: [("/dev/a0".to_owned(), device("/dev/a0", "rw")), ("/dev/a1".to_owned(), device("/dev/b1", "r"))]
+                .into(),
             mounts: BTreeMap::from([("/opt/acme".to_owned(), mount)]),
             cdi_devices: BTreeSet::from(["a/b=x".to_owned()]),
             conflicts: Vec::new(),

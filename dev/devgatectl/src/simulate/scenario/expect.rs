@@ -132,10 +132,7 @@ impl Read for LogLine {
     fn read(item: &Item<'_>) -> Option<Self> {
         if !item.is_map() {
             let text = Read::read(item)?;
-            return Some(Self {
-                text,
-                ..Self::default()
-            });
+            return Some(Self { text, ..Self::default() });
         }
         let fields = item.fields("a line of the log", LINE)?;
         let level = fields.get::<String>("level").map(|level| level.to_uppercase());
@@ -143,11 +140,7 @@ impl Read for LogLine {
         if !level.as_ref().is_none_or(known) {
             fields.item("level")?.wrong::<()>("error, warn, info or debug");
         }
-        Some(Self {
-            text: fields.need("text")?,
-            plugin: fields.get("plugin"),
-            level,
-        })
+        Some(Self { text: fields.need("text")?, plugin: fields.get("plugin"), level })
     }
 }
 
@@ -185,12 +178,7 @@ impl Read for Resource {
             }
             _ => return item.wrong("how many devices, a list of ids, or a mapping with healthy and unhealthy"),
         };
-        Some(Self {
-            healthy,
-            unhealthy,
-            reasons,
-            numa,
-        })
+        Some(Self { healthy, unhealthy, reasons, numa })
     }
 }
 
@@ -224,10 +212,7 @@ impl Read for PathExpect {
     fn read(item: &Item<'_>) -> Option<Self> {
         if let Value::Text(path) = &item.node.value {
             let path = path.clone();
-            return Some(Self {
-                path,
-                ..Self::default()
-            });
+            return Some(Self { path, ..Self::default() });
         }
         let fields = if item.key == "mounts" {
             item.fields("a mount", "path host read-only")?

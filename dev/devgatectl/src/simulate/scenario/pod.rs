@@ -17,10 +17,7 @@ impl Read for Pod {
                 return None;
             }
         };
-        Some(Self {
-            name: name?,
-            containers,
-        })
+        Some(Self { name: name?, containers })
     }
 }
 

@@ -75,10 +75,7 @@ pub(super) fn read(
 ) -> Option<Step> {
     let report = step.report;
     let fields = step.fields("a step", &format!("{VERBS} {BESIDE}"))?;
-    let mut verbs = fields
-        .items
-        .iter()
-        .filter(|item| VERBS.split(' ').any(|verb| verb == item.key));
+    let mut verbs = fields.items.iter().filter(|item| VERBS.split(' ').any(|verb| verb == item.key));
     let Some(item) = verbs.next() else {
         // Said already, if it is misspelt.
         if !matches!(&step.node.value, Value::Map(map) if map.len() > fields.items.len()) {
@@ -95,12 +92,9 @@ pub(super) fn read(
         return None;
     }
     let verb = verb(item, beside);
-    for (key, verbs) in [
-        ("within", "expect pod"),
-        ("for", "expect"),
-        ("never-for", "expect"),
-        ("expect-refused", "pod start reload"),
-    ] {
+    for (key, verbs) in
+        [("within", "expect pod"), ("for", "expect"), ("never-for", "expect"), ("expect-refused", "pod start reload")]
+    {
         if let Some(found) = fields.item(key)
             && !verbs.split(' ').any(|verb| verb == item.key)
         {
@@ -167,10 +161,7 @@ fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
         }
         "remove-attribute" => {
             let fields = fields("device attribute")?;
-            Change::RemoveAttribute {
-                location: fields.need("device")?,
-                path: fields.need("attribute")?,
-            }
+            Change::RemoveAttribute { location: fields.need("device")?, path: fields.need("attribute")? }
         }
         "link" => {
             let fields = fields("device path target")?;
@@ -193,27 +184,18 @@ fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
         }
         "file" => {
             let fields = fields("path text hex")?;
-            Change::SetFile {
-                path: fields.need("path")?,
-                value: bytes(&fields, "text")?,
-            }
+            Change::SetFile { path: fields.need("path")?, value: bytes(&fields, "text")? }
         }
         "node" => {
             let fields = fields("path number")?;
-            Change::AddNode {
-                path: fields.need("path")?,
-                number: fields.need("number")?,
-            }
+            Change::AddNode { path: fields.need("path")?, number: fields.need("number")? }
         }
         "unplug" => Change::RemoveDevice(Read::read(item)?),
         "remove-file" => Change::RemoveFile(Read::read(item)?),
         "node-gone" => Change::RemoveNode(Read::read(item)?),
         "announce" => Change::Announce(Read::read(item)?),
         // Said at the moment when it is played.
-        _ => Change::Say {
-            micros: 0,
-            text: Read::read(item)?,
-        },
+        _ => Change::Say { micros: 0, text: Read::read(item)? },
     };
     Some(Verb::Change(change))
 }
@@ -239,9 +221,7 @@ fn flow(node: &Node) -> String {
         Value::Text(text) => escape(text, 60),
         Value::List(list) => format!("[{}]", list.iter().map(flow).collect::<Vec<_>>().join(", ")),
         Value::Map(map) => {
-            let entries = map
-                .iter()
-                .map(|(key, value)| format!("{}: {}", escape(&key.text, 60), flow(value)));
+            let entries = map.iter().map(|(key, value)| format!("{}: {}", escape(&key.text, 60), flow(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
         _ => node.to_json().to_string(),

@@ -8,10 +8,7 @@ fn read(text: &str) -> Result<Scenario, String> {
 
 /// What is wrong with steps, each written on a line of its own; their lines are counted from 1.
 fn wrong(steps: &str) -> String {
-    let text = format!(
-        "steps:\n{}",
-        steps.lines().map(|line| format!("  {line}\n")).collect::<String>()
-    );
+    let text = format!("steps:\n{}", steps.lines().map(|line| format!("  {line}\n")).collect::<String>());
     let head: String = HEAD.lines().map(|line| format!("{line}\n")).collect();
     let message = read(&format!("{text}{head}")).unwrap_err();
     message.replace("scenarios/one.yaml:", "")
@@ -30,21 +27,13 @@ fn a_scenario_is_read_with_paths_beside_it() {
     assert_eq!(scenario.components.as_deref(), Some(Path::new("scenarios/../built")));
     assert_eq!(scenario.kubelet, KubeletVersion::minor(34));
     assert!(scenario.patch.is_some());
-    let [wait, reload, expect] = scenario.steps.as_slice() else {
-        panic!("three steps")
-    };
+    let [wait, reload, expect] = scenario.steps.as_slice() else { panic!("three steps") };
     assert_eq!((wait.number, wait.line, wait.note.as_deref()), (1, 13, Some("why")));
-    assert_eq!(
-        (wait.summary.as_str(), wait.within),
-        ("wait: 5ms", Duration::from_secs(3))
-    );
+    assert_eq!((wait.summary.as_str(), wait.within), ("wait: 5ms", Duration::from_secs(3)));
     assert!(
         matches!(&reload.verb, Verb::Reload { policy, .. } if policy.as_deref() == Some(Path::new("scenarios/other.yaml")))
     );
-    assert_eq!(
-        (expect.within, expect.lasting),
-        (Duration::from_secs(60), Some(Duration::from_secs(2)))
-    );
+    assert_eq!((expect.within, expect.lasting), (Duration::from_secs(60), Some(Duration::from_secs(2))));
 }
 
 #[test]
@@ -148,13 +137,7 @@ fn every_word_is_in_the_documentation() {
     for word in [KEYS, step::BESIDE].iter().flat_map(|keys| keys.split(' ')) {
         assert!(docs.contains(&format!("`{word}`")), "{word}");
     }
-    let keys = [
-        expect::KEYS,
-        expect::RESOURCE,
-        expect::CHOICE,
-        expect::LINE,
-        expect::POD,
-    ];
+    let keys = [expect::KEYS, expect::RESOURCE, expect::CHOICE, expect::LINE, expect::POD];
     for word in keys.iter().flat_map(|keys| keys.split(' ')) {
         assert!(docs.contains(&format!("{word}: ")), "{word}");
     }

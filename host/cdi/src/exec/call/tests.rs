@@ -18,11 +18,7 @@ fn call_as(program: &str, env: &[(&str, &str)], stdin: &str, answer: Result<Answ
     let (asked, notes) = (RefCell::new(None), RefCell::new(Vec::new()));
     let call = Call {
         program,
-        env: &|name| {
-            env.iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| (*value).to_owned())
-        },
+        env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         stdin: &|| Ok(stdin.as_bytes().to_vec()),
         tell: &|note| notes.borrow_mut().push(note.to_owned()),
     };
@@ -32,14 +28,7 @@ fn call_as(program: &str, env: &[(&str, &str)], stdin: &str, answer: Result<Answ
     };
     let (line, is_success) = call.answer(ask, |_| Ok(()));
     let notes = notes.take();
-    (
-        Ended {
-            line,
-            is_success,
-            notes,
-        },
-        asked.into_inner(),
-    )
+    (Ended { line, is_success, notes }, asked.into_inner())
 }
 
 fn call(env: &[(&str, &str)], answer: Answer) -> (Ended, Option<Request>) {
@@ -53,22 +42,13 @@ fn object(ended: &Ended) -> Value {
 /// The number of the error that a call ends with; it has what the rules and what the examples say.
 fn error(ended: &Ended) -> u64 {
     let object = object(ended);
-    assert_eq!(
-        (&object["error"], &object["message"]),
-        (&object["code"], &object["msg"]),
-        "{object}"
-    );
+    assert_eq!((&object["error"], &object["message"]), (&object["code"], &object["msg"]), "{object}");
     assert!(object["cdiVersion"].is_string() && !ended.notes.is_empty(), "{ended:?}");
     object["error"].as_u64().unwrap()
 }
 
 fn add<'a>(request: &'a str, id: &'a str) -> Vec<(&'a str, &'a str)> {
-    vec![
-        ("CDI_VERSION", "0.0.1"),
-        ("CDI_COMMAND", "ADD"),
-        ("CDI_REQUEST", request),
-        ("CDI_REQUEST_ID", id),
-    ]
+    vec![("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "ADD"), ("CDI_REQUEST", request), ("CDI_REQUEST_ID", id)]
 }
 
 fn given(devices: &[&str]) -> Answer {
@@ -77,11 +57,7 @@ fn given(devices: &[&str]) -> Answer {
 
 #[test]
 fn cdi25_version_needs_nothing_and_does_not_fail() {
-    for (command, version) in [
-        ("VERSION", None),
-        ("version", Some("0.999")),
-        ("Version", Some("0.0.1")),
-    ] {
+    for (command, version) in [("VERSION", None), ("version", Some("0.999")), ("Version", Some("0.0.1"))] {
         let env: Vec<_> = [("CDI_COMMAND", Some(command)), ("CDI_VERSION", version)]
             .into_iter()
             .filter_map(|(k, v)| Some((k, v?)))
@@ -106,64 +82,32 @@ fn cdi26_every_example_of_the_proposal_is_so() {
         all
     };
     let (ended, _) = call(&[("CDI_VERSION", "0.999")], Ok(Value::Null));
-    assert_eq!(
-        object(&ended),
-        failed(1, "Incompatible CDI version", Some("Unsupported version: 0.999"))
-    );
+    assert_eq!(object(&ended), failed(1, "Incompatible CDI version", Some("Unsupported version: 0.999")));
     let (ended, _) = call(&[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "MYCMD")], Ok(Value::Null));
-    assert_eq!(
-        object(&ended),
-        failed(3, "Command unsupported", Some("Unsupported command: MYCMD"))
-    );
+    assert_eq!(object(&ended), failed(3, "Command unsupported", Some("Unsupported command: MYCMD")));
     assert!(!ended.is_success);
     let (ended, asked) = call_as("drm", &[("CDI_COMMAND", "INFO")], DRM, Ok(Ok(json!({"gpu": 12}))));
     assert_eq!(
         (object(&ended), asked),
-        (
-            json!({"cdiVersion": "0.0.1", "gpu": 12}),
-            Some(Request::Info { kind: "gpu".into() })
-        )
+        (json!({"cdiVersion": "0.0.1", "gpu": 12}), Some(Request::Info { kind: "gpu".into() }))
     );
-    let (ended, _) = call_as(
-        "generic-tty",
-        &[("CDI_COMMAND", "INFO")],
-        TTY,
-        Ok(Ok(json!({"tty": 32}))),
-    );
+    let (ended, _) = call_as("generic-tty", &[("CDI_COMMAND", "INFO")], TTY, Ok(Ok(json!({"tty": 32}))));
     assert_eq!(object(&ended), json!({"cdiVersion": "0.0.1", "tty": 32}));
     let (ended, _) = call(&add("gpu:1", "1234"), given(&["/dev/dri/card0", "/dev/dri/renderD128"]));
-    assert_eq!(
-        object(&ended),
-        json!({"cdiVersion": "0.0.1", "devices": ["/dev/dri/card0", "/dev/dri/renderD128"]})
-    );
+    assert_eq!(object(&ended), json!({"cdiVersion": "0.0.1", "devices": ["/dev/dri/card0", "/dev/dri/renderD128"]}));
     let ttys = ["/dev/tty13", "/dev/tty14", "/dev/tty15"];
     let (ended, asked) = call_as("generic-tty", &add("tty:3", "7890"), TTY, Ok(given(&ttys)));
     assert_eq!(object(&ended), json!({"cdiVersion": "0.0.1", "devices": ttys}));
-    let request = Request::Add {
-        kind: "tty".into(),
-        id: "7890".into(),
-        amount: 3,
-        numa: None,
-    };
+    let request = Request::Add { kind: "tty".into(), id: "7890".into(), amount: 3, numa: None };
     assert_eq!(asked, Some(request));
     let (ended, asked) = call(&add("gpu:1,gpu-memory:2048Mi", "3456"), Ok(Value::Null));
-    assert_eq!(
-        object(&ended),
-        failed(
-            4,
-            "resource-spec unsupported",
-            Some("Unsupported resource-spec: gpu-memory")
-        )
-    );
+    assert_eq!(object(&ended), failed(4, "resource-spec unsupported", Some("Unsupported resource-spec: gpu-memory")));
     assert!(asked.is_none() && !ended.is_success);
     let del = |id| [("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "DEL"), ("CDI_REQUEST_ID", id)];
     let (ended, _) = call(&del("1234"), Ok(Value::Null));
     assert_eq!((ended.line, ended.is_success), (None, true));
     let (ended, _) = call(&del("3456"), Err(Fault::UNKNOWN_ID.because("")));
-    assert_eq!(
-        (object(&ended), ended.is_success),
-        (failed(5, "Unknown request ID", None), true)
-    );
+    assert_eq!((object(&ended), ended.is_success), (failed(5, "Unknown request ID", None), true));
 }
 
 #[test]
@@ -171,29 +115,13 @@ fn cdi27_cdi28_each_error_in_the_order_of_the_rules() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, u64);
     let cases: &[Case] = &[
         // The environment's version, the configuration's, the rest of it, the command, the spec, the amount.
-        (
-            &[("CDI_VERSION", "9"), ("CDI_COMMAND", "MYCMD")],
-            r#"{"cdiVersion": "8"}"#,
-            1,
-        ),
+        (&[("CDI_VERSION", "9"), ("CDI_COMMAND", "MYCMD")], r#"{"cdiVersion": "8"}"#, 1),
         (&[("CDI_COMMAND", "ADD")], DRM, 1),
-        (
-            &[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "MYCMD")],
-            r#"{"cdiVersion": "8"}"#,
-            2,
-        ),
-        (
-            &[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "MYCMD")],
-            r#"{"cdiVersion": "0.0.1"}"#,
-            101,
-        ),
+        (&[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "MYCMD")], r#"{"cdiVersion": "8"}"#, 2),
+        (&[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "MYCMD")], r#"{"cdiVersion": "0.0.1"}"#, 101),
         (&[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")], "garbage", 101),
         (&[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")], "", 101),
-        (
-            &[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")],
-            r#"{"type": "gpu", "type": "gpu"}"#,
-            101,
-        ),
+        (&[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")], r#"{"type": "gpu", "type": "gpu"}"#, 101),
         (
             &[("CDI_VERSION", "0.0.1"), ("CDI_COMMAND", "INFO")],
             r#"{"cdiVersion": "0.0.1", "name": "x", "type": "gpu", "plugin": "drm", "args": {}, "args": {}}"#,
@@ -204,11 +132,7 @@ fn cdi27_cdi28_each_error_in_the_order_of_the_rules() {
     ];
     for (env, stdin, number) in cases {
         let (ended, asked) = call_as("drm", env, stdin, Ok(Ok(Value::Null)));
-        assert_eq!(
-            (error(&ended), ended.is_success, asked.is_some()),
-            (*number, false, false),
-            "{env:?} {stdin}"
-        );
+        assert_eq!((error(&ended), ended.is_success, asked.is_some()), (*number, false, false), "{env:?} {stdin}");
     }
     for (request, number) in [
         ("gpu-memory:x", 4),
@@ -279,11 +203,8 @@ fn cdi33_numa_nodes_are_asked_for_and_answered() {
 #[test]
 fn cdi34_del_never_fails() {
     let del = |id| vec![("CDI_COMMAND", "DEL"), ("CDI_REQUEST_ID", id)];
-    for (env, stdin) in [
-        (del("1"), "garbage"),
-        ([del("1"), vec![("CDI_VERSION", "9")]].concat(), DRM),
-        (del("1"), TTY),
-    ] {
+    for (env, stdin) in [(del("1"), "garbage"), ([del("1"), vec![("CDI_VERSION", "9")]].concat(), DRM), (del("1"), TTY)]
+    {
         let (ended, asked) = call_as("drm", &env, stdin, Ok(Ok(Value::Null)));
         let kind = (stdin == DRM).then(|| "gpu".to_owned());
         assert_eq!((ended.is_success, ended.line), (true, None));
@@ -293,8 +214,5 @@ fn cdi34_del_never_fails() {
     assert_eq!((error(&ended), ended.is_success, asked), (100, true, None));
     let (ended, _) = call_as("drm", &del("1"), DRM, Err("it is not there"));
     assert_eq!((error(&ended), ended.is_success), (106, true));
-    assert!(
-        object(&ended)["details"].as_str().unwrap().contains("when it starts"),
-        "{ended:?}"
-    );
+    assert!(object(&ended)["details"].as_str().unwrap().contains("when it starts"), "{ended:?}");
 }

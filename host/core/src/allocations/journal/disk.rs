@@ -61,10 +61,7 @@ impl Disk for Dir {
         file.set_permissions(Permissions::from_mode(0o600))?;
         // Zeroes that are written have their place on the disk: to write over them asks nothing more of it.
         file.write_all_at(&vec![0; usize::try_from(zeroes).unwrap_or_default()], 0)?;
-        Ok(Box::new(Opened {
-            file,
-            dir: self.clone(),
-        }))
+        Ok(Box::new(Opened { file, dir: self.clone() }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

@@ -76,9 +76,7 @@ impl<'a> Entry<'a> {
         if !head.starts_with(&MAGIC) {
             return None;
         }
-        let length = usize::try_from(number32(head, 4)?)
-            .ok()
-            .filter(|length| *length <= MOST_BYTES)?;
+        let length = usize::try_from(number32(head, 4)?).ok().filter(|length| *length <= MOST_BYTES)?;
         let whole = bytes.get(..HEAD + length)?;
         if number32(head, 8)? != checksum(whole) {
             return None;
@@ -138,13 +136,7 @@ mod tests {
     #[test]
     fn what_claims_to_be_endless_is_none() {
         let mut written = Vec::new();
-        Entry {
-            seq: 1,
-            durable_through: 0,
-            kind: Kind::END,
-            bytes: b"x",
-        }
-        .write_to(&mut written);
+        Entry { seq: 1, durable_through: 0, kind: Kind::END, bytes: b"x" }.write_to(&mut written);
         written[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
         assert_eq!(Entry::read(&written), None);
     }

@@ -78,10 +78,7 @@ impl Files {
             numbers.sort_unstable();
             numbers
         };
-        Ok(Self {
-            segments: numbers("journal."),
-            snapshots: numbers("snapshot."),
-        })
+        Ok(Self { segments: numbers("journal."), snapshots: numbers("snapshot.") })
     }
 
     fn newest(&self) -> Option<u64> {
@@ -109,11 +106,7 @@ impl Files {
             }
             None => replay.lacks("the snapshot is not there"),
         }
-        for number in self
-            .segments
-            .iter()
-            .filter(|number| base.is_none_or(|base| **number >= base))
-        {
+        for number in self.segments.iter().filter(|number| base.is_none_or(|base| **number >= base)) {
             let bytes = disk.read(&segment_name(*number))?.unwrap_or_default();
             replay.take_in_segment(&bytes);
         }

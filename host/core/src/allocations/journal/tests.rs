@@ -36,11 +36,7 @@ impl Host {
         if opened.known == Known::Nothing {
             opened.book = Book::new(Contents::default(), 0, 0);
         }
-        assert!(
-            matches!(opened.known, Known::All | Known::Nothing),
-            "{:?}",
-            opened.known
-        );
+        assert!(matches!(opened.known, Known::All | Known::Nothing), "{:?}", opened.known);
         Self {
             since: vec![opened.book.contents().clone()],
             book: opened.book,
@@ -108,9 +104,7 @@ impl Host {
         let host = Self::start(disk);
         let known = host.book.contents();
         assert!(
-            self.since
-                .iter()
-                .any(|then| then == known || then.is_but_for_ids(known)),
+            self.since.iter().any(|then| then == known || then.is_but_for_ids(known)),
             "{known:#?} is none of {:#?}",
             self.since
         );
@@ -126,25 +120,15 @@ fn consumers() -> [Consumer; 4] {
     let text = str::to_owned;
     [
         Consumer::Pods,
-        Consumer::Claim {
-            driver: text("gpu.example.com"),
-            uid: text("1"),
-        },
+        Consumer::Claim { driver: text("gpu.example.com"), uid: text("1") },
         Consumer::Lease { name: text("bench") },
-        Consumer::Request {
-            kind: text("cni"),
-            id: text("0af3"),
-        },
+        Consumer::Request { kind: text("cni"), id: text("0af3") },
     ]
 }
 
 /// A step that may come next.
 fn step(book: &mut Book, random: &mut fastrand::Rng) -> Change {
-    let allocations: Vec<_> = book
-        .contents()
-        .allocations()
-        .map(|(id, of)| (id, of.ask.clone()))
-        .collect();
+    let allocations: Vec<_> = book.contents().allocations().map(|(id, of)| (id, of.ask.clone())).collect();
     let ids = |random: &mut fastrand::Rng| {
         BTreeMap::from([("gpus".to_owned(), BTreeSet::from([random.u8(0..9).to_string()]))])
     };
@@ -173,11 +157,7 @@ fn step(book: &mut Book, random: &mut fastrand::Rng) -> Change {
             }
             let allocations = BTreeMap::from([(book.new_id(), ask)]);
             let consumer = pick(random, &consumers());
-            Change::Acquire(Acquire {
-                consumer,
-                allocations,
-                units,
-            })
+            Change::Acquire(Acquire { consumer, allocations, units })
         }
         4..7 if !allocations.is_empty() => {
             let (allocation, ask) = pick(random, &allocations);
@@ -248,11 +228,7 @@ fn three() -> Host {
     for n in 0..3 {
         let ask = Ask::of("a.com/x", [Take::whole(&n.to_string())]);
         let allocations = BTreeMap::from([(host.book.new_id(), ask)]);
-        host.note(&Change::Acquire(Acquire {
-            consumer: Consumer::Pods,
-            allocations,
-            units: BTreeMap::new(),
-        }));
+        host.note(&Change::Acquire(Acquire { consumer: Consumer::Pods, allocations, units: BTreeMap::new() }));
         host.commit().unwrap();
     }
     host
@@ -330,18 +306,10 @@ fn what_is_not_understood_is_kept_aside_when_it_is_known_again() {
     opened.writer.write(opened.book.take(true)).unwrap();
     assert_eq!(
         host.disk.names().unwrap(),
-        [
-            "journal.1.unreadable",
-            "journal.2",
-            "snapshot.1.unreadable",
-            "snapshot.2"
-        ]
+        ["journal.1.unreadable", "journal.2", "snapshot.1.unreadable", "snapshot.2"]
     );
     let again = open(Arc::new(host.disk.clone())).unwrap();
-    assert_eq!(
-        (again.known, again.book.contents()),
-        (Known::All, opened.book.contents())
-    );
+    assert_eq!((again.known, again.book.contents()), (Known::All, opened.book.contents()));
 }
 
 #[test]
@@ -370,31 +338,20 @@ fn what_a_newer_host_wrote_stays_as_it_is_and_what_it_gave_stays_held() {
     let mut more = Vec::new();
     for (kind, bytes) in entries {
         seq += 1;
-        Entry {
-            seq,
-            durable_through: seq - 1,
-            kind,
-            bytes,
-        }
-        .write_to(&mut more);
+        Entry { seq, durable_through: seq - 1, kind, bytes }.write_to(&mut more);
     }
     segment.write_at(at as u64, &more).unwrap();
     segment.sync().unwrap();
     for round in 0..3 {
         host = Host::start(host.disk.crash());
         let held = host.book.contents();
-        let unknown = Consumer::Unknown {
-            kind: "dream".to_owned(),
-        };
+        let unknown = Consumer::Unknown { kind: "dream".to_owned() };
         let key = ("a.com/x".to_owned(), "q".to_owned());
         let who: Vec<_> = held.who_has(&key).map(|(id, of)| (id, of.consumer.clone())).collect();
         assert_eq!(who, [(AllocationId(9), unknown)], "{round}");
         assert_eq!(held.next_id(), 10, "an id of theirs is not used again");
         for (kind, bytes) in entries {
-            assert!(
-                held_entries(&host).contains(&(kind, bytes.to_vec())),
-                "{round}: {kind:?}"
-            );
+            assert!(held_entries(&host).contains(&(kind, bytes.to_vec())), "{round}: {kind:?}");
         }
         // A snapshot, and a segment without them.
         (0..3).for_each(|_| host.compact());

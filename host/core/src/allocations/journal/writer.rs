@@ -78,13 +78,7 @@ const ASIDE: &str = ".unreadable";
 impl Writer {
     /// Goes on after files with this number, anew.
     pub(super) fn after(disk: Arc<dyn Disk>, number: u64, keeps: bool) -> Self {
-        Self {
-            disk,
-            number,
-            segment: None,
-            snapshot: 0,
-            keeps,
-        }
+        Self { disk, number, segment: None, snapshot: 0, keeps }
     }
 
     /// Whether the next batch has to have all.
@@ -115,12 +109,7 @@ impl Writer {
         // The name may be one that an attempt before left: nothing was acknowledged that has it.
         let number = self.number + 1;
         let next = make_segment(&*self.disk, number, &contents)?;
-        let snapshot = Snapshot {
-            disk: Arc::clone(&self.disk),
-            number,
-            last,
-            contents,
-        };
+        let snapshot = Snapshot { disk: Arc::clone(&self.disk), number, last, contents };
         self.snapshot = snapshot.write()?;
         (self.number, self.segment) = (number, Some(next));
         // What is left lying about is removed another time.
@@ -158,19 +147,10 @@ impl Writer {
             self.begin(batch.last, contents)?;
             return Ok(None);
         }
-        self.write(Batch {
-            last: batch.last,
-            steps: batch.steps,
-            all: None,
-        })?;
+        self.write(Batch { last: batch.last, steps: batch.steps, all: None })?;
         self.number = next.number;
         self.segment = Some(next.segment);
-        Ok(Some(Snapshot {
-            disk: Arc::clone(&self.disk),
-            number: next.number,
-            last: batch.last,
-            contents,
-        }))
+        Ok(Some(Snapshot { disk: Arc::clone(&self.disk), number: next.number, last: batch.last, contents }))
     }
 
     /// The next segment is not to be had now: it is tried again when this one is a good deal longer.
@@ -227,12 +207,7 @@ impl Snapshot {
         let mut bytes = Vec::new();
         write_header(self.last, &self.contents, &mut bytes);
         let mut write = |kind, held: &[u8]| {
-            let entry = Entry {
-                seq: self.last,
-                durable_through: self.last,
-                kind,
-                bytes: held,
-            };
+            let entry = Entry { seq: self.last, durable_through: self.last, kind, bytes: held };
             entry.write_to(&mut bytes);
         };
         for (kind, held) in self.contents.entries() {
@@ -249,10 +224,7 @@ impl Snapshot {
 }
 
 fn write_header(seq: u64, contents: &Contents, bytes: &mut Vec<u8>) {
-    let header = Header {
-        format: FORMAT,
-        next: contents.next_id(),
-    };
+    let header = Header { format: FORMAT, next: contents.next_id() };
     let entry = Entry {
         seq,
         durable_through: seq,

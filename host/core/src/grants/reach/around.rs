@@ -97,13 +97,7 @@ mod tests {
     fn what_is_above_and_beneath_counts_and_so_does_what_cannot_be_told() {
         let any = |from: u32, claimed: Option<u32>, told: bool| {
             let children = |device: &u32| told.then(|| children(device));
-            has_any(
-                HashSet::from([from]),
-                || false,
-                parent,
-                children,
-                |device| Some(*device) == claimed,
-            )
+            has_any(HashSet::from([from]), || false, parent, children, |device| Some(*device) == claimed)
         };
         assert!(any(0, Some(7), true), "beneath");
         assert!(any(7, Some(0), true), "above");

@@ -28,20 +28,13 @@ fn snapshot(units: u8, unhealthy: &str) -> Arc<Snapshot> {
     Arc::new(Snapshot {
         published: units.iter().map(published).collect(),
         topology: Arc::new(Topology::of(&units)),
-        pool: PoolRecord {
-            units,
-            ..PoolRecord::default()
-        },
+        pool: PoolRecord { units, ..PoolRecord::default() },
     })
 }
 
 fn choose(snapshot: &Arc<Snapshot>, replicas: u32, available: &[&str], must: &[&str], size: usize) -> Vec<String> {
     let owned = |ids: &[&str]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let placement = if replicas > 1 {
-        Placement::Spread
-    } else {
-        Placement::Packed
-    };
+    let placement = if replicas > 1 { Placement::Spread } else { Placement::Packed };
     let (available, must) = (owned(available), owned(must));
     let request = Request::new(Arc::clone(snapshot), replicas, placement, &available, &must, size);
     request.map_or_else(Vec::new, |request| request.choose())
@@ -52,11 +45,7 @@ fn the_same_for_any_order_and_sorted() {
     let six = snapshot(6, "");
     assert_eq!(choose(&six, 1, &["a", "b", "c", "d"], &[], 2), ["a", "b"]);
     assert_eq!(choose(&six, 1, &["d", "b", "c", "a", "b"], &[], 2), ["a", "b"]);
-    assert_eq!(
-        choose(&six, 1, &["f", "e", "b", "c"], &["e"], 2),
-        ["e", "f"],
-        "on one NUMA node"
-    );
+    assert_eq!(choose(&six, 1, &["f", "e", "b", "c"], &["e"], 2), ["e", "f"], "on one NUMA node");
     assert_eq!(choose(&six, 1, &["a", "d", "c"], &[], 3), ["a", "c", "d"]);
 }
 
@@ -77,15 +66,8 @@ fn what_cannot_be_given_is_not_available() {
 fn replicas_are_chosen_by_their_units_and_lowest_first() {
     let two = snapshot(2, "");
     assert_eq!(choose(&two, 12, &["a::10", "a::9", "b::3"], &[], 2), ["a::9", "b::3"]);
-    assert_eq!(
-        choose(&two, 12, &["a::10", "a::9", "b::3"], &["a::10"], 2),
-        ["a::10", "b::3"]
-    );
-    assert_eq!(
-        choose(&two, 12, &["a::10", "a::9", "b::3"], &[], 1),
-        ["a::9"],
-        "b is used more"
-    );
+    assert_eq!(choose(&two, 12, &["a::10", "a::9", "b::3"], &["a::10"], 2), ["a::10", "b::3"]);
+    assert_eq!(choose(&two, 12, &["a::10", "a::9", "b::3"], &[], 1), ["a::9"], "b is used more");
     assert_eq!(choose(&two, 12, &["a::10", "a::9"], &[], 2), ["a::9", "a::10"]);
     assert!(choose(&two, 12, &["a", "a::12", "a::01", "b::0::1"], &[], 1).is_empty());
 }

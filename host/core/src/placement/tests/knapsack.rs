@@ -19,12 +19,7 @@ pub(super) fn cheapest(
     if rest == 0 || total < rest {
         return (Cost::default(), Vec::new());
     }
-    let mut knapsack = Knapsack {
-        rest,
-        total,
-        ones: Vec::new(),
-        tables: Vec::new(),
-    };
+    let mut knapsack = Knapsack { rest, total, ones: Vec::new(), tables: Vec::new() };
     let mut parts: Vec<Vec<Part>> = Vec::new();
     parts.resize_with(topology.branches.len(), Vec::new);
     for (unit, position) in topology.positions.iter().enumerate().filter(|(unit, _)| open(*unit)) {
@@ -37,10 +32,7 @@ pub(super) fn cheapest(
         let beneath = parts.get_mut(n).map(std::mem::take).unwrap_or_default();
         let part = match beneath.as_slice() {
             [] => continue,
-            [Part::One(one)] => Part::One(One {
-                cost: one.cost + costs.branch(n, 1),
-                unit: one.unit,
-            }),
+            [Part::One(one)] => Part::One(One { cost: one.cost + costs.branch(n, 1), unit: one.unit }),
             _ => Part::Many(knapsack.through(beneath, |more| costs.branch(n, more))),
         };
         if let Some(above) = parts.get_mut(*above) {
@@ -193,13 +185,7 @@ impl Knapsack {
         let (units, first) = (a.units + b.units, a.first.min(b.first));
         let counts = self.counts(units);
         let costs = counts.clone().map(|count| divide(a, b, count).1).collect();
-        self.push(Table {
-            least: counts.start,
-            costs,
-            units,
-            first,
-            origin: Origin::Both { left, right },
-        })
+        self.push(Table { least: counts.start, costs, units, first, origin: Origin::Both { left, right } })
     }
 
     /// The units of the cheapest choice in a table.

@@ -30,9 +30,7 @@ impl fmt::Display for Fewer {
             (_, 0) => ("devices", "none".to_owned()),
             (_, n) => ("devices", n.to_string()),
         };
-        let Self {
-            resource, before, look, ..
-        } = self;
+        let Self { resource, before, look, .. } = self;
         write!(f, "resource {resource}: {before} {devices} before, {now} now ({look})")
     }
 }

@@ -5,10 +5,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -25,12 +23,7 @@ fn a_file_is_replaced_whole_and_is_its_owners_alone() {
     }
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(&path.join("kept.json"))), (0o700, 0o600));
-    assert!(
-        dir.read("kept.json", 4)
-            .unwrap_err()
-            .to_string()
-            .contains("more than 4 bytes")
-    );
+    assert!(dir.read("kept.json", 4).unwrap_err().to_string().contains("more than 4 bytes"));
     let inner = dir.inner("state", true).unwrap().unwrap();
     inner.write("acme", b"x").unwrap();
     assert_eq!(mode(&path.join("state")), 0o700);
@@ -51,13 +44,7 @@ fn what_cannot_be_written_leaves_the_file_as_it_was() {
 #[test]
 fn what_a_host_had_not_finished_is_removed_and_nothing_else() {
     let parent = tempfile::tempdir().unwrap();
-    for name in [
-        ".devgate-0.new",
-        ".devgate-1f.new",
-        ".devgate-.new",
-        ".devgate-x.new",
-        "0.new",
-    ] {
+    for name in [".devgate-0.new", ".devgate-1f.new", ".devgate-.new", ".devgate-x.new", "0.new"] {
         fs::write(parent.path().join(name), "").unwrap();
     }
     Dir::open(parent.path()).unwrap();
@@ -89,14 +76,7 @@ fn no_link_is_followed_wherever_it_was_put() {
 fn a_pipe_is_no_file() {
     let parent = tempfile::tempdir().unwrap();
     let dir = Dir::open(parent.path()).unwrap();
-    rustix::fs::mknodat(
-        &dir.0.fd,
-        "kept.json",
-        rustix::fs::FileType::Fifo,
-        Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(&dir.0.fd, "kept.json", rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     assert!(dir.read("kept.json", 9).unwrap_err().to_string().contains("is no file"));
 }
 
@@ -143,9 +123,7 @@ fn what_could_not_be_written_is_known_until_it_is() {
     std::fs::create_dir_all(temporary.path().join("state/gpus/in-the-way")).unwrap();
     inner.write("gpus", b"1").unwrap_err();
     dir.write("other", b"1").unwrap();
-    let [one] = &dir.unsaved()[..] else {
-        panic!("{:?}", dir.unsaved())
-    };
+    let [one] = &dir.unsaved()[..] else { panic!("{:?}", dir.unsaved()) };
     assert!(one.contains("/state/gpus could not be saved: "), "{one}");
     std::fs::remove_dir_all(temporary.path().join("state/gpus")).unwrap();
     inner.write("gpus", b"1").unwrap();

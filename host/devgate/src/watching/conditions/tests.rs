@@ -15,10 +15,7 @@ fn well() -> Report {
 }
 
 fn refused(report: &mut Report, why: &str) {
-    report.policy.refused = Some(Refused {
-        why: why.into(),
-        since: When(UNIX_EPOCH),
-    });
+    report.policy.refused = Some(Refused { why: why.into(), since: When(UNIX_EPOCH) });
 }
 
 /// A report where it holds, and nothing else.
@@ -69,10 +66,7 @@ fn a_host_that_is_well_says_so() {
     let mut idle = well();
     idle.plugins[0].state = State::Idle;
     (idle.plugins[0].resources, idle.kubelet) = (Vec::new(), Vec::new());
-    idle.plugins[0].kernel_log = Some(KernelLogStatus {
-        off: Some("no".into()),
-        gaps: 0,
-    });
+    idle.plugins[0].kernel_log = Some(KernelLogStatus { off: Some("no".into()), gaps: 0 });
     // Where nothing is offered, the kubelet need not tell who has it.
     idle.pods_unseen_s = Some(70);
     assert_eq!(idle.judged().summary, "all is well: 1 plugin, 0 devices, 0 resources");
@@ -82,9 +76,7 @@ fn a_host_that_is_well_says_so() {
 fn each_thing_that_is_not_well_is_named() {
     let found = Condition::ALL.map(|condition| {
         let report = with(condition);
-        let [found] = &report.conditions[..] else {
-            panic!("{condition:?}: {:?}", report.conditions)
-        };
+        let [found] = &report.conditions[..] else { panic!("{condition:?}: {:?}", report.conditions) };
         assert_eq!(found.condition, condition);
         assert_eq!(serde_json::to_value(condition).unwrap(), condition.as_str());
         format!("{}\n    {}: {}", report.summary, found.of, found.why)
@@ -161,17 +153,8 @@ fn a_report_is_judged_by_whoever_reads_it() {
 /// others from being rolled out.
 #[test]
 fn ready_is_what_is_decided() {
-    let waits: Vec<_> = Condition::ALL
-        .into_iter()
-        .filter(|condition| condition.ready() == Ready::No)
-        .map(Condition::as_str)
-        .collect();
-    let expected = [
-        "waits-for-another",
-        "state-closed",
-        "plugin-loading",
-        "resource-not-registered",
-        "kubelet-away",
-    ];
+    let waits: Vec<_> =
+        Condition::ALL.into_iter().filter(|condition| condition.ready() == Ready::No).map(Condition::as_str).collect();
+    let expected = ["waits-for-another", "state-closed", "plugin-loading", "resource-not-registered", "kubelet-away"];
     assert_eq!(waits, expected);
 }

@@ -53,11 +53,7 @@ pub(crate) fn one() -> Report {
         since: at(1),
         reason: None,
         retry_at: None,
-        component: ComponentStatus {
-            file: "generic.wasm".into(),
-            sha256: Some("ab".repeat(32)),
-            pinned: true,
-        },
+        component: ComponentStatus { file: "generic.wasm".into(), sha256: Some("ab".repeat(32)), pinned: true },
         resources: vec![ResourceStatus {
             name: "devgate.dev/fuse".into(),
             replicas: 4,
@@ -101,10 +97,7 @@ pub(crate) fn one() -> Report {
     };
     Report {
         version: "0.1.0".into(),
-        landlock: crate::confinement::Fence {
-            version: 7,
-            ..Default::default()
-        },
+        landlock: crate::confinement::Fence { version: 7, ..Default::default() },
         now: at(60),
         policy: crate::reload::InForce::new(at(2)),
         holders_known: true,
@@ -118,10 +111,7 @@ pub(crate) fn one() -> Report {
             streams: 1,
             lists: 5,
             error: None,
-            hidden: vec![Hidden {
-                id: "fuse".into(),
-                until: When(at(60).0 + Duration::from_secs(12)),
-            }],
+            hidden: vec![Hidden { id: "fuse".into(), until: When(at(60).0 + Duration::from_secs(12)) }],
             unsent: None,
         }],
         ..Report::new(at(0))
@@ -163,10 +153,7 @@ fn what_is_not_known_or_does_not_apply_is_not_there() {
     ] {
         assert!(!text.contains(name) && all(&one()).contains(name), "{name}");
     }
-    report.plugins[0].kernel_log = Some(KernelLogStatus {
-        off: Some("no CAP_SYSLOG".into()),
-        gaps: 0,
-    });
+    report.plugins[0].kernel_log = Some(KernelLogStatus { off: Some("no CAP_SYSLOG".into()), gaps: 0 });
     assert!(all(&report).contains("devgate_kernel_log_readable{plugin=\"edge\"} 0"));
 }
 
@@ -184,21 +171,14 @@ fn what_a_component_says_or_a_pod_is_called_is_no_label() {
         device.id = n.to_string();
         many.plugins[0].resources[0].devices.push(device);
     }
-    assert_eq!(
-        all(&many).lines().count(),
-        all(&one()).lines().count(),
-        "bounded by the policy"
-    );
+    assert_eq!(all(&many).lines().count(), all(&one()).lines().count(), "bounded by the policy");
 }
 
 #[test]
 fn a_label_stays_in_its_line() {
     let mut series = Series::default();
     series.add("devgate_devices", &[("a", "x\\y\"z\nw"), ("b", "")], 0.5);
-    assert_eq!(
-        series.0["devgate_devices"],
-        "devgate_devices{a=\"x\\\\y\\\"z\\nw\",b=\"\"} 0.5\n"
-    );
+    assert_eq!(series.0["devgate_devices"], "devgate_devices{a=\"x\\\\y\\\"z\\nw\",b=\"\"} 0.5\n");
 }
 
 /// With Prometheus' own tool. It is in Debian's package `prometheus`, which `.ci/run` installs.

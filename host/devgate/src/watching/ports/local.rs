@@ -32,10 +32,7 @@ impl Socket {
             }
         }
         if std::fs::symlink_metadata(path).is_ok_and(|there| !there.file_type().is_socket()) {
-            return Err(io::Error::new(
-                ErrorKind::AlreadyExists,
-                "there is something that is no socket",
-            ));
+            return Err(io::Error::new(ErrorKind::AlreadyExists, "there is something that is no socket"));
         }
         // Made under another name, so that it is never there with other permissions than it should have.
         let mut new = path.as_os_str().to_owned();
@@ -46,11 +43,7 @@ impl Socket {
         let moved =
             std::fs::set_permissions(&new, Permissions::from_mode(0o600)).and_then(|()| std::fs::rename(&new, path));
         moved.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
-        Ok(Self {
-            listener,
-            path: path.to_owned(),
-            id: identity(path),
-        })
+        Ok(Self { listener, path: path.to_owned(), id: identity(path) })
     }
 }
 
@@ -61,11 +54,8 @@ impl Listener for Socket {
     async fn next(&self) -> io::Result<(UnixStream, Option<u32>, Audience)> {
         let (connection, _) = self.listener.accept().await?;
         let peer = connection.peer_cred().ok().map(|peer| peer.uid());
-        let audience = if may_ask(peer, rustix::process::geteuid().as_raw()) {
-            Audience::Local
-        } else {
-            Audience::Unauthorized
-        };
+        let audience =
+            if may_ask(peer, rustix::process::geteuid().as_raw()) { Audience::Local } else { Audience::Unauthorized };
         Ok((connection, peer, audience))
     }
 }

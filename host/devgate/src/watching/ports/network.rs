@@ -19,11 +19,7 @@ pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         exit::with_code(exit::NODE, format!("--listen {address}: cannot be had: {error}{help}"))
     })?;
     let address = listener.local_addr().unwrap_or(address);
-    let page = if address.ip().is_loopback() {
-        "; / is the page"
-    } else {
-        ""
-    };
+    let page = if address.ip().is_loopback() { "; / is the page" } else { "" };
     tracing::info!(%address, "listening on http://{address}: /metrics, /healthz, /readyz{page}");
     Ok(listener)
 }

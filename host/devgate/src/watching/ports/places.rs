@@ -27,11 +27,7 @@ impl<P: Copy + PartialEq> Places<P> {
             self.close_oldest_of(peer);
         } else if self.taken.len() >= MOST {
             // Of equals the last one: one that has been here for long may be about to be answered.
-            let most = self
-                .taken
-                .iter()
-                .map(|(peer, _)| *peer)
-                .max_by_key(|peer| self.count(*peer));
+            let most = self.taken.iter().map(|(peer, _)| *peer).max_by_key(|peer| self.count(*peer));
             most.into_iter().for_each(|peer| self.close_oldest_of(peer));
         }
         self.taken.push_back((peer, connection));
@@ -93,10 +89,7 @@ mod tests {
             connect(&mut places, peer);
         }
         assert_eq!(places.taken.len(), MOST);
-        assert!(
-            !is_closed(alone).await,
-            "who has one place keeps it while others have two"
-        );
+        assert!(!is_closed(alone).await, "who has one place keeps it while others have two");
         let last = connect(&mut places, 99);
         assert!(!is_closed(last).await, "a newcomer is served");
     }

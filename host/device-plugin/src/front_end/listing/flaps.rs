@@ -51,11 +51,7 @@ pub(super) struct Shown {
 impl Flaps {
     /// Nothing is known yet. `pause` is the least time between two lists.
     pub(super) fn new(pause: Duration) -> Self {
-        Self {
-            pause,
-            known: HashMap::new(),
-            shown: Arc::default(),
-        }
+        Self { pause, known: HashMap::new(), shown: Arc::default() }
     }
 
     /// What is shown of a list at `now`.
@@ -67,10 +63,7 @@ impl Flaps {
             let until = (flap.since + flap.wait).min(flap.hidden + longest);
             (now < until).then_some((flap.wait, until))
         };
-        let hidden = list
-            .devices
-            .iter()
-            .filter_map(|device| Some((device.id.clone(), held(device)?.1)));
+        let hidden = list.devices.iter().filter_map(|device| Some((device.id.clone(), held(device)?.1)));
         let hidden: Vec<_> = hidden.collect();
         let until = hidden.iter().map(|(_, until)| *until).min();
         let shown = if until.is_some() {
@@ -81,18 +74,12 @@ impl Flaps {
                 },
                 None => device.clone(),
             };
-            Arc::new(DeviceList {
-                devices: list.devices.iter().map(show).collect(),
-            })
+            Arc::new(DeviceList { devices: list.devices.iter().map(show).collect() })
         } else {
             Arc::clone(list)
         };
         self.shown = Arc::clone(&shown);
-        Shown {
-            list: shown,
-            until,
-            hidden,
-        }
+        Shown { list: shown, until, hidden }
     }
 
     /// Notes what has changed since the list that was shown last.
@@ -114,12 +101,7 @@ impl Flaps {
         for lost in was_shown.filter(|device| !is_healthy(&device.id)) {
             let first = self.pause.saturating_mul(FIRST_WAIT);
             let longest = self.pause.saturating_mul(LONGEST_WAIT);
-            let flap = Flap {
-                wait: Duration::ZERO,
-                healthy: false,
-                since: now,
-                hidden: now,
-            };
+            let flap = Flap { wait: Duration::ZERO, healthy: false, since: now, hidden: now };
             self.known
                 .entry(lost.id.clone())
                 .and_modify(|flap| {

@@ -75,16 +75,8 @@ fn kind(key: &Key) -> String {
         Kind::Number(least, most) => format!("{least} to {most}"),
         Kind::Time(least, most) => format!("duration, {} to {}", time::show(least), time::show(most)),
         Kind::Size(least, most) => format!("size, {least} to {most}"),
-        Kind::OneOf(words) => words
-            .iter()
-            .map(|word| format!("`{word}`"))
-            .collect::<Vec<_>>()
-            .join(" or "),
-        Kind::SomeOf(words) => words
-            .iter()
-            .map(|word| format!("`{word}`"))
-            .collect::<Vec<_>>()
-            .join(" and/or "),
+        Kind::OneOf(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
+        Kind::SomeOf(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" and/or "),
         Kind::Dangers => "word(s)".to_owned(),
         Kind::Access => "`r`, `w` or `rw`, and `m`".to_owned(),
         Kind::Anything => "anything".to_owned(),
@@ -113,16 +105,10 @@ fn walk(section: &Section, value: &Value, seen: &mut Vec<String>) {
         seen.push(format!("{}.{}", section.name, key.name));
         match key.kind {
             Kind::One(section) => walk(section, inner, seen),
-            Kind::Many(section) => inner
-                .as_array()
-                .unwrap()
-                .iter()
-                .for_each(|one| walk(section, one, seen)),
-            Kind::Named(section) | Kind::Labels(section) => inner
-                .as_object()
-                .unwrap()
-                .values()
-                .for_each(|one| walk(section, one, seen)),
+            Kind::Many(section) => inner.as_array().unwrap().iter().for_each(|one| walk(section, one, seen)),
+            Kind::Named(section) | Kind::Labels(section) => {
+                inner.as_object().unwrap().values().for_each(|one| walk(section, one, seen))
+            }
             _ => {}
         }
     }

@@ -22,15 +22,9 @@ pub(super) fn of(page: &str) -> Value {
 }
 
 fn section(page: &str, section: &Section) -> Value {
-    let properties: Map<String, Value> = section
-        .keys
-        .iter()
-        .map(|key| (key.name.to_owned(), property(page, section, key)))
-        .collect();
-    let required = section
-        .keys
-        .iter()
-        .filter(|key| words::of(page, section, key).default == Default::Required);
+    let properties: Map<String, Value> =
+        section.keys.iter().map(|key| (key.name.to_owned(), property(page, section, key))).collect();
+    let required = section.keys.iter().filter(|key| words::of(page, section, key).default == Default::Required);
     let mut out = json!({
         "title": section.name, "type": "object", "additionalProperties": false, "properties": properties,
     });

@@ -98,11 +98,7 @@ fn the_validator_itself_tells_right_from_wrong() {
         (json!({"minLength": 1}), json!("a"), json!("")),
         (json!({"minItems": 1}), json!([1]), json!([])),
         (json!({"minimum": 1, "maximum": 3}), json!(3), json!(4)),
-        (
-            json!({"anyOf": [{"type": "string"}, {"type": "array"}]}),
-            json!([]),
-            json!({}),
-        ),
+        (json!({"anyOf": [{"type": "string"}, {"type": "array"}]}), json!([]), json!({})),
         (json!({"items": {"type": "string"}}), json!(["a"]), json!(["a", 1])),
         (json!({"required": ["a"]}), json!({"a": 1}), json!({"b": 1})),
         (
@@ -110,11 +106,7 @@ fn the_validator_itself_tells_right_from_wrong() {
             json!({"a": "b"}),
             json!({"b": "b"}),
         ),
-        (
-            json!({"properties": {"a": {"type": "string"}}}),
-            json!({"b": 1}),
-            json!({"a": 1}),
-        ),
+        (json!({"properties": {"a": {"type": "string"}}}), json!({"b": 1}), json!({"a": 1})),
     ] {
         assert_eq!(problems(&schema, &right), Vec::<String>::new(), "{schema}");
         assert_ne!(problems(&schema, &wrong), Vec::<String>::new(), "{schema}");

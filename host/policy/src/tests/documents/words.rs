@@ -25,9 +25,7 @@ const END: &str = "<!-- end -->";
 
 /// What stands between a line of the page and the end of its table.
 pub(super) fn between<'a>(page: &'a str, begin: &str) -> (&'a str, &'a str, &'a str) {
-    let (before, rest) = page
-        .split_once(begin)
-        .unwrap_or_else(|| panic!("docs/policy.md has no {begin}"));
+    let (before, rest) = page.split_once(begin).unwrap_or_else(|| panic!("docs/policy.md has no {begin}"));
     let (table, after) = rest.split_once(END).unwrap();
     (before, table, after)
 }
@@ -40,9 +38,7 @@ pub(super) fn begin(section: &Section) -> String {
 /// What the page says of a key, whose type it has from the table of keys.
 pub(super) fn of(page: &str, section: &Section, key: &Key) -> Words {
     let (_, table, _) = between(page, &begin(section));
-    let row = table
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("| `{}` | ", key.name)));
+    let row = table.lines().find_map(|line| line.strip_prefix(&format!("| `{}` | ", key.name)));
     let row = row.unwrap_or_else(|| {
         let (name, section) = (key.name, section.name);
         panic!("docs/policy.md says nothing of {section}.{name}: add a row `| `{name}` | | default | meaning |` there")
@@ -55,13 +51,6 @@ pub(super) fn of(page: &str, section: &Section, key: &Key) -> Words {
         Some(text) => Default::Is(text.to_owned()),
         None => Default::Means(default.to_owned()),
     };
-    assert!(
-        doc.ends_with('.') || doc.ends_with('…'),
-        "{}: no sentence: {doc}",
-        key.name
-    );
-    Words {
-        default,
-        doc: doc.to_owned(),
-    }
+    assert!(doc.ends_with('.') || doc.ends_with('…'), "{}: no sentence: {doc}", key.name);
+    Words { default, doc: doc.to_owned() }
 }

@@ -115,13 +115,7 @@ impl Simulated {
                 Renamed::Gone(name) => drop(names.remove(&name)),
             }
         }
-        let crashed = State {
-            files,
-            kept_names: names.clone(),
-            names,
-            random,
-            ..State::default()
-        };
+        let crashed = State { files, kept_names: names.clone(), names, random, ..State::default() };
         Self(Arc::new(Mutex::new(crashed)))
     }
 
@@ -176,9 +170,7 @@ impl Disk for Simulated {
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.step()?;
         let file = state.names.remove(from).unwrap();
-        state
-            .unsynced
-            .extend([Renamed::Is(to.to_owned(), file), Renamed::Gone(from.to_owned())]);
+        state.unsynced.extend([Renamed::Is(to.to_owned(), file), Renamed::Gone(from.to_owned())]);
         state.names.insert(to.to_owned(), file);
         Ok(())
     }

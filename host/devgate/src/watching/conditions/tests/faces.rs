@@ -18,9 +18,7 @@ fn table(guide: &str) -> Vec<Vec<&str>> {
     let (_, section) = guide.split_once("\n## When all is well\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let lines = section.lines().filter(|line| line.starts_with("| `"));
-    lines
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect()
+    lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
@@ -46,18 +44,13 @@ fn every_face_says_of_a_condition_what_its_line_says() {
     let (rules, runbook) = (read("deploy/monitoring/alerts.yaml"), read("docs/alerts.md"));
     let findings = read("docs/devgatectl.md");
     for (line, condition) in table(&guide).into_iter().zip(Condition::ALL) {
-        let [_, _, says, readyz, own, alerts, before, what_to_do] = line[..] else {
-            panic!("{line:?}")
-        };
+        let [_, _, says, readyz, own, alerts, before, what_to_do] = line[..] else { panic!("{line:?}") };
         let report = with(condition);
         let json = serde_json::to_value(&report).unwrap();
         let shown = text::of(&report);
         // The page has `summary` and `conditions` of the JSON on top.
         for summary in [shown.lines().last().unwrap(), json["summary"].as_str().unwrap()] {
-            assert!(
-                summary.starts_with("NOT well: ") && summary.ends_with(says),
-                "{condition:?}: {summary}"
-            );
+            assert!(summary.starts_with("NOT well: ") && summary.ends_with(says), "{condition:?}: {summary}");
         }
         assert_eq!(json["conditions"][0]["condition"], condition.as_str());
         assert_eq!(json["conditions"].as_array().unwrap().len(), 1);
@@ -77,10 +70,8 @@ fn every_face_says_of_a_condition_what_its_line_says() {
             assert!(runbook.contains(&format!("\n## {alert}\n")), "{alert}");
             let rule = rules.split("- alert: ").find(|rule| rule.lines().next() == Some(alert));
             let rule = rule.unwrap_or_else(|| panic!("there is no alert {alert}"));
-            let asks = |word: &str| {
-                rule.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
-                    .any(|w| w == word)
-            };
+            let asks =
+                |word: &str| rule.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_').any(|w| w == word);
             assert!(
                 quoted(own).any(asks) || asks(condition.as_str()) || alert.starts_with("DevgateAllocations"),
                 "{condition:?}: {alert} asks for nothing of it"

@@ -8,9 +8,7 @@ fn list(devices: &[(&str, bool)]) -> Arc<DeviceList> {
         unhealthy: (!healthy).then(|| "broken".into()),
         numa_nodes: [].into(),
     };
-    Arc::new(DeviceList {
-        devices: devices.iter().map(device).collect(),
-    })
+    Arc::new(DeviceList { devices: devices.iter().map(device).collect() })
 }
 
 /// What is shown of the device `a`, which is healthy or not at each tenth of a second; and the times, in tenths, at which
@@ -27,10 +25,7 @@ fn lists(tenths: u32, is_healthy: impl Fn(u32) -> bool) -> Vec<(u32, bool)> {
         let told: Vec<_> = until.into_iter().map(|until| ("a".to_owned(), until)).collect();
         assert_eq!(hidden, told, "at {tenth}");
         assert!(healthy || !a, "a dead device is shown healthy at {tenth}");
-        assert!(
-            list.devices[1].unhealthy.is_none(),
-            "another device pays for it at {tenth}"
-        );
+        assert!(list.devices[1].unhealthy.is_none(), "another device pays for it at {tenth}");
         if shown.last().is_none_or(|(_, before)| *before != a) {
             shown.push((tenth, a));
         }
@@ -48,11 +43,7 @@ fn the_first_recovery_is_believed_at_once() {
 fn each_further_one_has_to_last_twice_as_long() {
     // Broken for a second, then healthy for 9 s.
     let seen = lists(600, |tenth| tenth % 100 >= 10);
-    let recoveries: Vec<_> = seen
-        .iter()
-        .filter(|(_, healthy)| *healthy)
-        .map(|(tenth, _)| tenth % 100)
-        .collect();
+    let recoveries: Vec<_> = seen.iter().filter(|(_, healthy)| *healthy).map(|(tenth, _)| tenth % 100).collect();
     // At once, after 1, 2, 4 and 8 s; then it is never healthy for as long as it would have to be.
     assert_eq!(recoveries, [10, 10, 20, 30, 50, 90]);
 }
@@ -109,10 +100,7 @@ fn what_is_not_listed_at_all_flaps_as_well() {
     let mut show = |devices: &[(&str, bool)], seconds: u64| {
         let shown = flaps.show(&list(devices), start + Duration::from_secs(seconds));
         let all = shown.list.devices.iter().map(|device| device.unhealthy.is_none());
-        (
-            all.collect::<Vec<_>>(),
-            shown.until.map(|until| (until - start).as_secs()),
-        )
+        (all.collect::<Vec<_>>(), shown.until.map(|until| (until - start).as_secs()))
     };
     assert_eq!(show(&[("a", true)], 0), (vec![true], None));
     assert_eq!(show(&[], 1), (vec![], None), "gone at once");
