@@ -1,6 +1,8 @@
 //! Nothing outside of the root or a device's directory can be read, whatever is asked and whatever lies in the way; with
 //! `openat2` and without.
 
+mod any_path;
+
 use crate::tree::Readers;
 use crate::{DevicePath, Node, NodeChanged, ReadError};
 use proptest::prelude::*;
@@ -395,52 +397,6 @@ fn a_root_is_a_directory() {
     let recording = directory.path().join("r.umockdev");
     fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\n").unwrap();
     assert!(matches!(Node::open(&recording), Err(crate::NodeError::IsFile { .. })));
-}
-
-/// Paths that are likely to hit something, and any text.
-fn paths() -> impl Strategy<Value = String> {
-    let part = prop_oneof![
-        Just("..".to_owned()),
-        Just(".".to_owned()),
-        Just(String::new()),
-        Just("power".to_owned()),
-        Just("control".to_owned()),
-        Just("vendor".to_owned()),
-        Just("canary".to_owned()),
-        Just("to-root".to_owned()),
-        Just("to-outer".to_owned()),
-        Just("to-canary".to_owned()),
-        Just("to-proc".to_owned()),
-        Just("to-dir".to_owned()),
-        Just("peer".to_owned()),
-        Just("0000:00:01.0".to_owned()),
-        "\\PC{0,8}",
-    ];
-    prop_oneof![proptest::collection::vec(part, 0..8).prop_map(|parts| parts.join("/")), any::<String>()]
-}
-
-#[test]
-fn whatever_the_path_nothing_outside_the_device_is_read() {
-    let outer = world();
-    let nodes = both(&outer);
-    let inside: [&[u8]; 3] = [b"DRIVER=x\n", b"0x10de\n", b"auto\n"];
-    proptest!(ProptestConfig::with_cases(4000), |(path in paths())| {
-        let mut answers = Vec::new();
-        for node in &nodes {
-            let device = device(node);
-            let read = node.attribute(&device, &path, 4096);
-            if let Ok(bytes) = &read {
-                prop_assert!(inside.contains(&bytes.as_slice()), "{path:?} gave {bytes:?}");
-            }
-            let entries = node.entries(&device, &path);
-            if let Ok(names) = &entries {
-                prop_assert!(!names.contains(&"canary".to_owned()), "{path:?} listed {names:?}");
-            }
-            answers.push((read, entries, node.link(&device, &path), node.attribute_at(&device, &path, 1, 9)));
-        }
-        // With openat2 and without, the answer is the same to the letter.
-        prop_assert_eq!(&answers[0], &answers[1], "{:?}", path);
-    });
 }
 
 /// One write to a file that is there: no link, no FIFO, no directory, nothing new, nothing cut off.

@@ -1,5 +1,6 @@
 //! A component that is signed as cosign 3 does: a bundle that refers to it.
 
+use super::signed::shown;
 use super::*;
 
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
