@@ -1,6 +1,7 @@
 //! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
 
 mod explain;
+mod facts;
 mod files;
 mod here;
 mod log_capture;
@@ -15,12 +16,12 @@ use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, danger
 use devgate_types::component::LogLevel;
 use devgate_types::{Bucket, LogThrottle, Mutex, NodeKind, NodeNumber};
 pub use explain::Sight;
+use facts::Facts;
 pub(crate) use files::FileRefused;
 pub use here::PathMatch;
 pub use log_capture::Line;
 pub(crate) use log_capture::LogCapture;
 pub use mounts::MountDenied;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -382,50 +383,5 @@ pub(crate) fn least(a: NodeGrant, b: NodeGrant) -> NodeGrant {
         shared: a.shared && b.shared,
         access: a.access.both(b.access).unwrap_or(a.access),
         container_path: a.container_path.filter(|path| b.container_path.as_ref() == Some(path)),
-    }
-}
-
-/// A device as selectors look at it: each fact is read when it is asked for, and its subsystem once.
-struct Facts<'a> {
-    node: &'a Node,
-    device: &'a DevicePath,
-    subsystem: OnceCell<Result<Option<Subsystem>, ReadError>>,
-}
-
-impl<'a> Facts<'a> {
-    fn new(node: &'a Node, device: &'a DevicePath) -> Self {
-        Self { node, device, subsystem: OnceCell::new() }
-    }
-
-    /// What the node answers to the question for its subsystem.
-    fn asked(&self) -> &Result<Option<Subsystem>, ReadError> {
-        self.subsystem.get_or_init(|| self.node.subsystem(self.device))
-    }
-
-    fn is_bus(&self) -> bool {
-        matches!(self.asked(), Ok(Some(subsystem)) if subsystem.is_bus)
-    }
-}
-
-impl DeviceFacts for Facts<'_> {
-    fn subsystem(&self) -> &str {
-        match self.asked() {
-            Ok(Some(subsystem)) => &subsystem.name,
-            Ok(None) | Err(_) => "",
-        }
-    }
-
-    fn name(&self) -> &str {
-        self.device.name()
-    }
-
-    fn driver(&self) -> Option<String> {
-        self.node.driver(self.device)
-    }
-
-    fn attribute(&self, path: &str) -> Option<String> {
-        devgate_policy::attribute_rule(path).ok()?;
-        let bytes = self.node.attribute(self.device, path, 4096).ok()?;
-        Some(String::from_utf8(bytes).ok()?.trim_end().to_owned())
     }
 }

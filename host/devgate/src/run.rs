@@ -1,5 +1,7 @@
 //! `devgate run`: serves a node until it is told to stop.
 
+mod state_dir;
+
 use crate::audit::{Audit, Pods};
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
@@ -13,9 +15,7 @@ use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
-use devgate_core::{
-    Allocations, HoldersFeed, Loader, NotLocked, Plugins, Recorded, StateDirLock, Surroundings, TaskFailed,
-};
+use devgate_core::{Allocations, HoldersFeed, Loader, Plugins, Surroundings, TaskFailed};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_oci::Store;
@@ -25,7 +25,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -74,14 +73,14 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     }
     say_fence(&fence);
     let node = (sources.node)(&args.node_root)?;
-    let _hold = hold(args, &fence, &runtime, &stop)?;
+    let _lock = state_dir::lock(args, &fence, &runtime, &stop)?;
     if stop.is_cancelled() {
         return Ok(());
     }
     let runners = sources.runners(kept(&args.state_dir))?;
     let puller = (sources.puller)();
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, puller));
-    let memory = if is_new_machine(args) {
+    let memory = if state_dir::is_new_machine(args) {
         Allocations::of_new_node(&args.state_dir)
     } else {
         Allocations::open(&args.state_dir)
@@ -104,7 +103,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         ("labels", policy.plugins.values().any(labels), &args.nfd_dir, "nfd-dir"),
         ("CDI", args.no_kubelet || args.edits == Edits::Cdi, &args.cdi_dir, "cdi-dir"),
     ] {
-        if is_used && unmounted(dir, "/") {
+        if is_used && state_dir::is_unmounted(dir, "/") {
             tracing::warn!(
                 "{key}: {} is in the root file system: where the host runs in a container, mount the node's directory there, or no other program \
                  reads what is written (--{option})",
@@ -133,80 +132,9 @@ fn say_fence(fence: &Fence) {
     }
 }
 
-/// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
-/// probes all the while. Of two hosts, neither would know what the other hands out.
-fn hold(
-    args: &RunArgs,
-    fence: &Fence,
-    runtime: &Runtime,
-    stop: &CancellationToken,
-) -> anyhow::Result<Option<StateDirLock>> {
-    let shown = args.state_dir.display();
-    let mut waiting = None;
-    let hold = StateDirLock::of_host(&args.state_dir, || {
-        waiting.get_or_insert_with(|| {
-            let why = format!(
-                "state directory {shown}: another devgate or `devgate cleanup` uses it; this one waits until that has ended, and serves \
-                 nothing until then (a package and a DaemonSet on one node?)"
-            );
-            tracing::warn!(family = "host", "{why}");
-            let telling = service::wait(why.clone());
-            let since = When::now();
-            let why = why.into();
-            let fence = fence.clone();
-            let waiting = watching::wait(args.watch.clone(), Watching::Waits { since, why, fence });
-            runtime.spawn(async { tokio::join!(telling, waiting) })
-        });
-        !stop.is_cancelled()
-    });
-    if let Some(waiting) = waiting {
-        waiting.abort();
-        // Its port is free once it has ended.
-        let _ = runtime.block_on(waiting);
-        if matches!(hold, Ok(Some(_))) {
-            tracing::info!("state directory {shown}: is free; taking over");
-        }
-    }
-    hold.or_else(|error| match error {
-        NotLocked::NoFile(_) => {
-            let why = format!("{error}; remove that");
-            Err(exit::of_state_dir(exit::NODE, &args.state_dir, why))
-        }
-        // Where nothing can be kept there, nothing is given, and that is said next.
-        _ => {
-            tracing::warn!(family = "host", "state directory {shown}: {error}");
-            Ok(None)
-        }
-    })
-}
-
-/// Whether nothing was ever handed out here: no kubelet will say so. What looks as if something was, such as a directory that was lost,
-/// is for an admin to decide (`devgate state accept`).
-fn is_new_machine(args: &RunArgs) -> bool {
-    let is_absent = || Recorded::read(&args.state_dir).is_ok_and(|recorded| recorded.is_absent);
-    let has_leases = || left_behind_by_any(&args.cdi_dir);
-    args.no_kubelet
-        && is_absent()
-        && !args.kubelet.kubelet_dir.join(devgate_device_plugin::CHECKPOINT).exists()
-        && !has_leases()
-}
-
-/// Whether a directory has a file of some devgate's.
-fn left_behind_by_any(dir: &std::path::Path) -> bool {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
-}
-
 /// Threads that serve.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4))
-}
-
-/// Whether a directory is, or would be made, in the same file system as the root.
-fn unmounted(dir: &std::path::Path, root: &str) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let of = |path: &std::path::Path| std::fs::metadata(path).ok().map(|look| look.dev());
-    dir.ancestors().find_map(of) == of(root.as_ref())
 }
 
 async fn serve(
@@ -396,17 +324,5 @@ async fn next((terminate, interrupt): &mut (Signal, Signal)) -> &'static str {
     tokio::select! {
         _ = terminate.recv() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_of_the_root_file_system_is_told_from_a_mounted_one() {
-        assert!(unmounted("/not-there/at/all".as_ref(), "/"));
-        assert!(!unmounted("/proc/not-there".as_ref(), "/"));
-        assert!(unmounted("/proc/not-there".as_ref(), "/proc"));
     }
 }
