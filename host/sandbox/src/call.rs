@@ -7,7 +7,7 @@ use crate::convert;
 use crate::fault::classify;
 use crate::load::Loaded;
 use crate::meter::host_fault;
-use crate::state::Call;
+use crate::state::CallState;
 use devgate_types::answer;
 use devgate_types::component::{Answer, Capabilities, Component, Profile};
 use devgate_types::{CallError, Edits, GuestFault, GuestText, Pool, Unit, Verdict};
@@ -104,7 +104,7 @@ impl Component for Loaded {
 }
 
 /// Own handles for the component, counted.
-fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<WitUnit>> {
+fn hand_over(store: &mut Store<CallState>, units: &[Unit]) -> wasmtime::Result<Vec<WitUnit>> {
     let handles = units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
     store.data_mut().meter.take_handles(handles)?;
     Ok(convert::units_for(units))
@@ -112,7 +112,7 @@ fn hand_over(store: &mut Store<Call>, units: &[Unit]) -> wasmtime::Result<Vec<Wi
 
 impl Loaded {
     /// A fresh instance.
-    fn plugin(&self, store: &mut Store<Call>) -> wasmtime::Result<PluginComponent> {
+    fn plugin(&self, store: &mut Store<CallState>) -> wasmtime::Result<PluginComponent> {
         self.component.instantiate(store)
     }
 
@@ -121,7 +121,7 @@ impl Loaded {
         &self,
         host: Box<dyn Capabilities>,
         units: &[Unit],
-        export: impl FnOnce(&WithLifecycle, &mut Store<Call>, &[WitUnit]) -> wasmtime::Result<Result<(), WitError>>,
+        export: impl FnOnce(&WithLifecycle, &mut Store<CallState>, &[WitUnit]) -> wasmtime::Result<Result<(), WitError>>,
     ) -> Result<Answer<()>, CallError> {
         let Some(lifecycle) = &self.lifecycle else {
             return Err(host_fault("asked to prepare or release by a component that exports no lifecycle"));
@@ -141,7 +141,7 @@ impl Loaded {
     fn call<T, U>(
         &self,
         host: Box<dyn Capabilities>,
-        export: impl FnOnce(&mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
+        export: impl FnOnce(&mut Store<CallState>) -> wasmtime::Result<Result<T, WitError>>,
         check: impl FnOnce(T) -> Result<U, GuestFault>,
     ) -> Result<Answer<U>, CallError> {
         // A panic in a host function unwinds through wasmtime to here. What it may have left half done is the store, which is
@@ -154,12 +154,12 @@ impl Loaded {
     fn run<T, U>(
         &self,
         host: Box<dyn Capabilities>,
-        export: impl FnOnce(&mut Store<Call>) -> wasmtime::Result<Result<T, WitError>>,
+        export: impl FnOnce(&mut Store<CallState>) -> wasmtime::Result<Result<T, WitError>>,
         check: impl FnOnce(T) -> Result<U, GuestFault>,
     ) -> Result<Answer<U>, CallError> {
         let _flight = self.engine.ticker().enter();
         let _runtime = self.enter_runtime();
-        let mut store = self.store(Call::new(host));
+        let mut store = self.store(CallState::new(host));
         let outcome = export(&mut store);
         let cost = store.data_mut().finish();
         let value = match outcome {
@@ -179,7 +179,7 @@ impl Loaded {
     }
 
     /// A store with every limit set, for one instance.
-    pub(crate) fn store(&self, call: Call) -> Store<Call> {
+    pub(crate) fn store(&self, call: CallState) -> Store<CallState> {
         let (transfer, handles) = (call.meter.limits().transfer, call.meter.limits().handles);
         let mut store = Store::new(self.component.engine(), call);
         store.limiter(|call| &mut call.limiter);

@@ -12,7 +12,7 @@ use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 const RANDOM: u64 = 64 * 1024;
 
 /// One call in progress.
-pub(crate) struct Call {
+pub(crate) struct CallState {
     pub(crate) meter: Meter,
     pub(crate) limiter: Limiter,
     lines: SharedLines,
@@ -26,7 +26,7 @@ struct Wasi {
     table: ResourceTable,
 }
 
-impl Call {
+impl CallState {
     /// Starts the clocks. Limits are the call's own: some grow with the hardware that is granted.
     pub(crate) fn new(host: Box<dyn Capabilities>) -> Self {
         let limits = Arc::new(host.limits().clone());
@@ -119,7 +119,7 @@ impl Call {
     }
 }
 
-impl WasiView for Call {
+impl WasiView for CallState {
     /// No arguments, environment or files; both output streams go to the log.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let limits = self.meter.limits();
