@@ -31,6 +31,12 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
+    /// What it is.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
     /// Links a component that was compiled to the interfaces that it imports, all of which the policy grants.
     ///
     /// # Errors

@@ -103,11 +103,6 @@ impl CallState {
         }
     }
 
-    /// The capabilities, to go back to where they came from.
-    pub(crate) fn into_host(self) -> Result<Box<dyn Capabilities>, CallError> {
-        self.host.ok_or_else(|| host_fault("a call has no capabilities"))
-    }
-
     /// What the component said last.
     pub(crate) fn last_words(&self) -> String {
         self.lines.lock().last_words().to_owned()

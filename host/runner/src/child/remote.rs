@@ -292,8 +292,4 @@ impl Capabilities for Remote {
     fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
-    }
 }
