@@ -2,6 +2,7 @@
 
 mod fault;
 mod limits;
+pub(crate) mod question;
 mod refusal;
 mod scan;
 mod unit;
