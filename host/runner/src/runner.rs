@@ -117,7 +117,7 @@ impl Component for Runner {
     /// On another process where the first ended meanwhile, maybe because of a call beside it. What may have changed something outside is
     /// not made twice.
     fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError> {
-        let mut wanted = Wanted::new(call, self.interfaces, host);
+        let mut wanted = Wanted::new(call, self.interfaces.clone(), host);
         let until = Instant::now() + wanted.limits.deadline;
         let mut may_repeat = !matches!(call.kind, CallKind::Prepare | CallKind::Release);
         loop {

@@ -5,29 +5,20 @@ use crate::message::question::answer;
 use crate::message::wire::{self, Function, answer::Answer as Given};
 use devgate_types::component::{Capabilities, Denied};
 use devgate_types::load::Interface;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Interfaces of the contract that the policy grants.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Interfaces(u8);
-
-const NAMES: [&str; 6] = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interfaces(Arc<BTreeSet<String>>);
 
 impl Interfaces {
     /// Those among a component's imports: each was granted, or it would not have been loaded.
     pub(crate) fn of(imports: &[String]) -> Self {
-        let ours = imports.iter().filter_map(|import| Interface::parse(import));
-        let names = ours.filter(|import| import.package == "devgate:plugin").map(|import| import.name);
-        Self(names.filter_map(bit).fold(0, |all, bit| all | bit))
+        let imports = imports.iter().filter_map(|import| Interface::parse(import));
+        let ours = imports.filter(|import| import.package == "devgate:plugin");
+        Self(Arc::new(ours.map(|import| import.name.to_owned()).collect()))
     }
-
-    fn has(self, name: &str) -> bool {
-        bit(name).is_some_and(|bit| self.0 & bit != 0)
-    }
-}
-
-fn bit(name: &str) -> Option<u8> {
-    let place = NAMES.iter().position(|known| *known == name)?;
-    1_u8.checked_shl(u32::try_from(place).ok()?)
 }
 
 /// The interface that a function is of; `None` if every component has it.
@@ -51,11 +42,11 @@ fn interface(function: Function) -> Option<&'static str> {
 pub(super) fn serve(
     host: &mut dyn Capabilities,
     ask: wire::Ask,
-    interfaces: Interfaces,
+    interfaces: &Interfaces,
     habits: &mut Habits,
 ) -> Result<wire::Answer, &'static str> {
     let function = Function::try_from(ask.function).map_err(|_| "it asks what is not in the contract")?;
-    if interface(function).is_some_and(|name| !interfaces.has(name)) {
+    if interface(function).is_some_and(|name| !interfaces.0.contains(name)) {
         return Err("it asks what its component does not import");
     }
     let answer = answer(host, function, &ask);

@@ -139,7 +139,7 @@ impl Lane {
                         return Err(Ended::Broke("it asks more than it may".to_owned()));
                     }
                     questions -= 1;
-                    let answer = serve(host, ask, wanted.interfaces, &mut habits);
+                    let answer = serve(host, ask, &wanted.interfaces, &mut habits);
                     let answer = answer.map_err(|what| Ended::Broke(what.to_owned()))?;
                     may_ask = !matches!(answer.answer, Some(Given::End(_)));
                     let answer = wire::ToRunner { kind: Some(to_runner::Kind::Answer(answer)) };

@@ -56,7 +56,7 @@ fn nothing_is_left_of_another_component() {
     for guest in both() {
         let plugins = [(); 3].map(|()| on(&guest, patient()));
         for plugin in plugins.iter().cycle().take(50) {
-            assert!(enumerate(&plugin, Fake::boxed()).unwrap().0.pools.is_empty());
+            assert!(enumerate(plugin, Fake::boxed()).unwrap().0.pools.is_empty());
         }
     }
 }
