@@ -20,7 +20,7 @@ const CODE: usize = 64;
 /// The property of a pool that is cut as well, between names.
 const UNREAD: &str = "devgate.unread";
 
-pub(crate) type Checked<T> = Result<T, GuestFault>;
+type Checked<T> = Result<T, GuestFault>;
 
 /// Units as the component gets them, with own handles. In a call.
 pub(crate) fn lend(units: &[Unit]) -> Vec<sdk::Unit> {

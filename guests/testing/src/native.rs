@@ -1,19 +1,21 @@
 //! A native type as the plugin layer calls a component.
 
-use crate::answer::{self, Checked};
-use crate::asked::{Asked, Ended};
-use crate::seen::{Call, Seen};
+use crate::answer;
+use crate::asked::{Asked, Ended, Question};
+use crate::seen::{self, Seen};
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
 use devgate_sdk::native::{Exported, during};
-use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
-use devgate_types::{CallError, Edits, GuestFault, GuestText, HostFault, Pool, Unit, Verdict};
+use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
+use devgate_types::{CallError, GuestFault, GuestText, HostFault};
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::Instant;
 
 /// Loads one type, whatever file the policy names.
@@ -49,45 +51,43 @@ struct Native<T> {
     what: PhantomData<fn() -> T>,
 }
 
-type Answered<T> = Result<T, devgate_sdk::Error>;
-
 impl<T: Exported> Native<T> {
-    /// One call: `export` with units lent, and its answer checked as a sandbox checks it.
-    fn call<A, B>(
-        &self,
-        function: &'static str,
-        host: Box<dyn Capabilities>,
-        units: &[Unit],
-        export: impl FnOnce(Vec<devgate_sdk::Unit>) -> Answered<A>,
-        check: impl FnOnce(A) -> Checked<B>,
-    ) -> Result<Answer<B>, CallError> {
-        let started = Instant::now();
-        let asked = Rc::new(RefCell::new(Asked::new(host, &self.policy, &self.seen)));
+    /// What the function returns, its answer checked as a sandbox checks it. In a call.
+    fn export(call: &Call<'_>) -> Result<Output, CallError> {
+        let lacks = |what| move || CallError::Host(HostFault(format!("asked of a component that exports no {what}")));
+        let said = |error| CallError::Failed(answer::failure(error));
+        let (resource, units, mut output) = (call.resource.to_owned(), answer::lend(call.units), Output::default());
+        match call.kind {
+            CallKind::Enumerate => output.pools = answer::pools(T::enumerate().map_err(said)?)?,
+            CallKind::Health => {
+                let verdicts = T::health(resource, units).map_err(said)?;
+                output.verdicts = answer::verdicts(verdicts, call.units.len())?;
+            }
+            CallKind::Allocate => output.edits = answer::edits(T::allocate(resource, units).map_err(said)?)?,
+            CallKind::Choose => {
+                let choose = T::CHOOSE.ok_or_else(lacks("preference"))?;
+                let choice = choose(resource, units, call.must_include.to_vec(), call.size).map_err(said)?;
+                output.choice = answer::choice(choice)?;
+            }
+            CallKind::Prepare => T::LIFECYCLE.ok_or_else(lacks("lifecycle"))?.0(resource, units).map_err(said)?,
+            CallKind::Release => T::LIFECYCLE.ok_or_else(lacks("lifecycle"))?.1(resource, units).map_err(said)?,
+        }
+        Ok(output)
+    }
+
+    /// One call, on the component's own thread; and how often it asked its host.
+    fn run(&self, call: &Call<'_>, asked: Asked) -> (Result<Output, CallError>, u32) {
+        let asked = Rc::new(RefCell::new(asked));
         // Lent handles count as the component's own.
         let work = || {
-            let lent = units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
+            let lent = call.units.iter().map(|unit| unit.backing.len() + unit.nodes.len()).sum();
             asked.borrow_mut().take_handles(lent);
-            during(asked.clone(), || match export(answer::lend(units)) {
-                Ok(value) => check(value).map_err(CallError::from),
-                Err(error) => Err(CallError::Failed(answer::failure(error))),
-            })
+            during(asked.clone(), || Self::export(call))
         };
+        let function = call.kind.as_str();
         let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(self.ended(function, panic)));
-        self.seen.notes().calls.push(Call {
-            function,
-            ids: units.iter().map(|unit| unit.id.clone()).collect(),
-            failed: outcome.as_ref().err().map(ToString::to_string),
-        });
-        let value = outcome?;
-        let Some(asked) = Rc::into_inner(asked) else {
-            return Err(CallError::Host(HostFault("the host of a call outlived it".to_owned())));
-        };
-        let asked = asked.into_inner();
-        Ok(Answer {
-            value,
-            cost: Cost { time: started.elapsed(), host_calls: asked.host_calls, ..Cost::default() },
-            host: asked.capabilities,
-        })
+        let host_calls = asked.borrow().host_calls;
+        (outcome, host_calls)
     }
 
     /// Why a call was left in the middle: the host ended it, or it panicked, which fails the test.
@@ -103,10 +103,6 @@ impl<T: Exported> Native<T> {
         self.seen.notes().panic.get_or_insert(message);
         GuestFault::Trap(GuestText::new(text)).into()
     }
-
-    fn lacks(what: &str) -> CallError {
-        CallError::Host(HostFault(format!("asked of a component that exports no {what}")))
-    }
 }
 
 impl<T: Exported> Component for Native<T> {
@@ -114,55 +110,26 @@ impl<T: Exported> Component for Native<T> {
         &self.profile
     }
 
-    fn enumerate(&self, host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
-        self.call("enumerate", host, &[], |_| T::enumerate(), answer::pools)
-    }
-
-    fn health(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Vec<Verdict>>, CallError> {
-        let health = |lent| T::health(resource.to_owned(), lent);
-        let check = |verdicts| answer::verdicts(verdicts, units.len());
-        let answer = self.call("health", host, units, health, check)?;
+    fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError> {
+        let started = Instant::now();
+        let (questions, put) = sync_channel::<Question>(0);
+        let asked = Asked::new(questions, host.limits().clone(), &self.policy, &self.seen);
+        let ran = thread::scope(|scope| {
+            let component = scope.spawn(|| self.run(call, asked));
+            // Until the component's host is gone.
+            put.into_iter().for_each(|question| question(host));
+            component.join()
+        });
+        let (outcome, host_calls) = ran.unwrap_or_else(|panic| resume_unwind(panic));
         let mut notes = self.seen.notes();
-        let verdicts = units.iter().zip(&answer.value);
+        notes.calls.push(seen::Call {
+            function: call.kind.as_str(),
+            ids: call.units.iter().map(|unit| unit.id.clone()).collect(),
+            failed: outcome.as_ref().err().map(ToString::to_string),
+        });
+        let output = outcome?;
+        let verdicts = call.units.iter().zip(&output.verdicts);
         notes.verdicts.extend(verdicts.map(|(unit, verdict)| (unit.id.clone(), verdict.clone())));
-        drop(notes);
-        Ok(answer)
-    }
-
-    fn allocate(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Edits>, CallError> {
-        self.call("allocate", host, units, |lent| T::allocate(resource.to_owned(), lent), answer::edits)
-    }
-
-    fn choose(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        available: &[Unit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Answer<Vec<String>>, CallError> {
-        let choose = T::CHOOSE.ok_or_else(|| Self::lacks("preference"))?;
-        let choose = |lent| choose(resource.to_owned(), lent, must_include.to_vec(), size);
-        self.call("choose", host, available, choose, answer::choice)
-    }
-
-    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        let (prepare, _) = T::LIFECYCLE.ok_or_else(|| Self::lacks("lifecycle"))?;
-        self.call("prepare", host, units, |lent| prepare(resource.to_owned(), lent), Ok)
-    }
-
-    fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        let (_, release) = T::LIFECYCLE.ok_or_else(|| Self::lacks("lifecycle"))?;
-        self.call("release", host, units, |lent| release(resource.to_owned(), lent), Ok)
+        Ok((output, Cost { time: started.elapsed(), host_calls, ..Cost::default() }))
     }
 }

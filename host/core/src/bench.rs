@@ -5,7 +5,7 @@
 //! another one of the same plugin.
 
 use crate::allocations::Allocations;
-use crate::call::{CallHost, CallPurpose};
+use crate::call::CallHost;
 use crate::grants::{Grants, Line, LogCapture};
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
@@ -16,8 +16,8 @@ use crate::reply;
 use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
 use devgate_node::{Node, NodeEvent, ReadError};
 use devgate_policy::PluginPolicy;
-use devgate_types::component::{Answer, Capabilities, Component};
-use devgate_types::{CallError, Limits, ResourceName, Unit, UnitId, Verdict};
+use devgate_types::component::{Call, CallKind, Component, Output};
+use devgate_types::{CallError, Limits, ResourceName, UnitId, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -116,8 +116,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn enumerate(&self) -> Result<Listed, CallError> {
-        let host = self.host(CallPurpose::Enumerate);
-        let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), host)?;
+        let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), &mut self.host())?;
         rejected.sort();
         let contested = self.contested(&inventory);
         let pool = |(resource, record): (ResourceName, PoolRecord)| ListedPool {
@@ -142,8 +141,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or gives another number of verdicts.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
-        let host = self.host(CallPurpose::Health);
-        verdicts(self.component.as_ref(), host, resource, units)
+        verdicts(self.component.as_ref(), &mut self.host(), resource, units)
     }
 
     /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once.
@@ -152,10 +150,10 @@ impl Bench {
     /// When the call fails, or asks for what the policy does not grant.
     pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
         let record = PoolRecord { shared_nodes: pool.shared_nodes.clone(), ..PoolRecord::default() };
-        let answer = self.call(CallPurpose::Allocate, units, |component, host, units| {
-            component.allocate(host, pool.asked.as_str(), units)
-        });
-        let asked = answer.and_then(|(edits, host)| reply::Asked::of(edits, &host));
+        let mut host = self.host();
+        let call = Call::about(CallKind::Allocate, pool.asked.as_str(), &[]);
+        let answer = host.call(self.component.as_ref(), call, units);
+        let asked = answer.and_then(|output| reply::Asked::of(output.edits, &host));
         let asked = asked.map_err(NotGiven::Call)?;
         reply::build(&self.grants.policy, &pool.resource, &record, units, &asked)
             .map_err(|why| NotGiven::Refused(why.to_string()))
@@ -166,10 +164,7 @@ impl Bench {
     /// # Errors
     /// When the call fails.
     pub fn allocate_as(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let answer = self.call(CallPurpose::Allocate, units, |component, host, units| {
-            component.allocate(host, resource.as_str(), units)
-        });
-        answer.map(|_| ())
+        self.call(Call::about(CallKind::Allocate, resource.as_str(), &[]), units).map(drop)
     }
 
     /// What the component's `preference` chooses, unchecked.
@@ -183,10 +178,8 @@ impl Bench {
         must_include: &[String],
         size: u32,
     ) -> Result<Vec<String>, CallError> {
-        let answer = self.call(CallPurpose::Choose, available, |component, host, units| {
-            component.choose(host, resource.as_str(), units, must_include, size)
-        });
-        Ok(answer?.0)
+        let call = Call { must_include, size, ..Call::about(CallKind::Choose, resource.as_str(), &[]) };
+        Ok(self.call(call, available)?.choice)
     }
 
     /// Has the component's `lifecycle` make some units ready.
@@ -194,10 +187,7 @@ impl Bench {
     /// # Errors
     /// When the call fails, or the component exports no `lifecycle`. The same for [`Bench::release`].
     pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let answer = self.call(CallPurpose::Prepare, units, |component, host, units| {
-            component.prepare(host, resource.as_str(), units)
-        });
-        answer.map(|_| ())
+        self.call(Call::about(CallKind::Prepare, resource.as_str(), &[]), units).map(drop)
     }
 
     /// Has the component's `lifecycle` release some units.
@@ -205,27 +195,14 @@ impl Bench {
     /// # Errors
     /// See [`Bench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        let answer = self.call(CallPurpose::Release, units, |component, host, units| {
-            component.release(host, resource.as_str(), units)
-        });
-        answer.map(|_| ())
+        self.call(Call::about(CallKind::Release, resource.as_str(), &[]), units).map(drop)
     }
 
-    fn call<T>(
-        &self,
-        purpose: CallPurpose,
-        units: &[ListedUnit],
-        call: impl FnOnce(&dyn Component, Box<dyn Capabilities>, &[Unit]) -> Result<Answer<T>, CallError>,
-    ) -> Result<(T, Box<CallHost>), CallError> {
-        let mut host = self.host(purpose);
-        let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
-        host.call(|host| call(self.component.as_ref(), host, &lent))
+    fn call(&self, call: Call<'_>, units: &[ListedUnit]) -> Result<Output, CallError> {
+        self.host().call(self.component.as_ref(), call, units)
     }
 
-    fn host(&self, purpose: CallPurpose) -> Box<CallHost> {
-        let (grants, services) = (Arc::clone(&self.grants), Arc::clone(&self.services));
-        let mut host = Box::new(CallHost::new(grants, services, Arc::clone(&self.limits)));
-        host.during(purpose);
-        host
+    fn host(&self) -> CallHost {
+        CallHost::new(Arc::clone(&self.grants), Arc::clone(&self.services), Arc::clone(&self.limits))
     }
 }

@@ -4,33 +4,35 @@ mod capabilities;
 mod control;
 mod files;
 mod log_and_state;
-mod purpose;
-
-pub(crate) use purpose::CallPurpose;
 
 use crate::grants::{Grants, least};
 use crate::plugin_services::PluginServices;
-use crate::units::GrantedNode;
+use crate::status::Used;
+use crate::units::{GrantedNode, UnitRecord};
 use control::Lent;
 use devgate_node::{DeviceNode, DevicePath, ReadError, Subsystem};
 use devgate_policy::{MountGrant, attribute_rule};
-use devgate_types::component::{Answer, Answered, Capabilities, Denied};
-use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limits, NodeHandle, escape};
+use devgate_types::component::{Answered, Call, CallKind, Component, Denied, Output};
+use devgate_types::{CallError, DeviceHandle, Failure, FailureKind, GuestFault, Limits, NodeHandle, escape};
 use indexmap::IndexMap;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The largest text attribute, as the contract says and the kernel makes them (one page).
 const ATTRIBUTE_BYTES: usize = 4096;
 
-/// The capabilities of one call. See [`Capabilities`] for what each method is.
+/// The capabilities of one call. See [`devgate_types::component::Capabilities`] for what each method is.
 pub(crate) struct CallHost {
     pub(crate) grants: Arc<Grants>,
     services: Arc<PluginServices>,
     limits: Arc<Limits>,
-    purpose: CallPurpose,
+    /// The function that is called. Until one is, nothing may be done but read, as in the least of them.
+    pub(crate) kind: CallKind,
+    /// Whether a container has the units already and is about to start, maybe not for the first time: nothing is written then.
+    pub(crate) is_start: bool,
     /// The units that the call is about, where it may write to them.
     lent: Lent,
     /// Cancelled when the call is not waited for any more: it must not act on the node then.
@@ -51,8 +53,8 @@ impl CallHost {
             grants,
             services,
             limits,
-            // The least that there is, until the caller says more.
-            purpose: CallPurpose::Choose,
+            kind: CallKind::Choose,
+            is_start: false,
             lent: Lent::default(),
             given_up: CancellationToken::new(),
             devices: IndexMap::new(),
@@ -69,17 +71,25 @@ impl CallHost {
         self
     }
 
-    /// Makes the call: the answer, and the call's own table with what the component was given in it.
-    pub(crate) fn call<T>(
-        self: Box<Self>,
-        call: impl FnOnce(Box<dyn Capabilities>) -> Result<Answer<T>, CallError>,
-    ) -> Result<(T, Box<Self>), CallError> {
-        let (recorder, kind) = (Arc::clone(&self.grants.recorder), self.purpose.kind());
-        let answer = recorder.record_call(kind, || call(self))?;
-        match answer.host.into_any().downcast() {
-            Ok(host) => Ok((answer.value, host)),
-            Err(_) => Err(CallError::Host(HostFault("the sandbox returned another call's capabilities".into()))),
-        }
+    /// Makes a call about these units. What the component was given in it is held here.
+    pub(crate) fn call(
+        &mut self,
+        component: &dyn Component,
+        call: Call<'_>,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<Output, CallError> {
+        self.kind = call.kind;
+        let lent: Vec<_> = units.iter().map(|unit| unit.lend(self)).collect();
+        let begun = Instant::now();
+        let called = component.call(&Call { units: &lent, ..call }, self);
+        let used = called.as_ref().map(|(_, cost)| Used::of(cost, &self.limits, self.bytes_read));
+        self.grants.recorder.record_call(call.kind, begun.elapsed(), used);
+        Ok(called?.0)
+    }
+
+    /// What it is called for, in words.
+    fn moment(&self) -> &'static str {
+        if self.is_start { "prepare before a container's start" } else { self.kind.as_str() }
     }
 
     /// The handle of a device in this call.

@@ -106,9 +106,9 @@ impl Calls {
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         component: Arc<dyn Component>,
-        call: impl FnOnce(&dyn Component, Box<CallHost>) -> Result<T, CallError> + Send + 'static,
+        call: impl FnOnce(&dyn Component, &mut CallHost) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
-        let work = move |host: &dyn Fn() -> Box<CallHost>| call(component.as_ref(), host());
+        let work = move |host: &dyn Fn() -> CallHost| call(component.as_ref(), &mut host());
         self.calls(self.limits(), 1, work).await?
     }
 
@@ -118,7 +118,7 @@ impl Calls {
         &self,
         limits: Arc<Limits>,
         count: usize,
-        work: impl FnOnce(&dyn Fn() -> Box<CallHost>) -> T + Send + 'static,
+        work: impl FnOnce(&dyn Fn() -> CallHost) -> T + Send + 'static,
     ) -> Result<T, CallError> {
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let patience = limits.deadline.saturating_mul(count) + GRACE;
@@ -128,7 +128,7 @@ impl Calls {
         let _ends = given_up.clone().drop_guard();
         let host = move || {
             let (grants, services) = (Arc::clone(&grants), Arc::clone(&services));
-            Box::new(CallHost::new(grants, services, Arc::clone(&limits)).until(given_up.clone()))
+            CallHost::new(grants, services, Arc::clone(&limits)).until(given_up.clone())
         };
         self.block(patience, move || work(&host)).await
     }

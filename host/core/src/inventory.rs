@@ -11,7 +11,7 @@ use crate::ledger::Footprint;
 use crate::units::{Cause, GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
-use devgate_types::component::Component;
+use devgate_types::component::{Call, Component, Output};
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
 use refused::Refused;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -54,7 +54,7 @@ impl Inventory {
     /// Asks a component for all that there is, and holds its answer against its grants.
     pub(crate) fn ask(
         component: &dyn Component,
-        host: Box<CallHost>,
+        host: &mut CallHost,
     ) -> Result<(Self, Vec<Rejection>), devgate_types::CallError> {
         Self::ask_again(component, host, &Self::default())
     }
@@ -62,13 +62,14 @@ impl Inventory {
     /// The same where something is known already: what the component cannot describe now stays as it was.
     pub(crate) fn ask_again(
         component: &dyn Component,
-        host: Box<CallHost>,
+        host: &mut CallHost,
         before: &Self,
     ) -> Result<(Self, Vec<Rejection>), devgate_types::CallError> {
-        let (pools, host) = host.call(|host| component.enumerate(host))?;
+        let Output { pools, .. } = host.call(component, Call::default(), &[])?;
+        let host = &*host;
         let numa = |device: &DevicePath| host.numa_node(device);
-        let (mut inventory, mut rejected) = Self::gate(host.policy(), &host, pools, &numa);
-        rejected.extend(inventory.keep_unread(before, &host));
+        let (mut inventory, mut rejected) = Self::gate(host.policy(), host, pools, &numa);
+        rejected.extend(inventory.keep_unread(before, host));
         Ok((inventory, rejected))
     }
 

@@ -4,7 +4,7 @@ use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::units::{GrantedNode, PoolRecord, UnitRecord};
 use devgate_node::Node;
-use devgate_types::component::Component;
+use devgate_types::component::{Call, CallKind, Component, Output};
 use devgate_types::{CallError, GuestFault, HostFault, ResourceName, UnitId, Verdict};
 use std::sync::Arc;
 
@@ -48,14 +48,14 @@ fn changed_node(node: &Node, nodes: &[GrantedNode]) -> Option<String> {
 /// The component's verdicts on these units.
 pub(crate) fn verdicts(
     component: &dyn Component,
-    mut host: Box<CallHost>,
+    host: &mut CallHost,
     resource: &ResourceName,
     units: &[Arc<UnitRecord>],
 ) -> Result<Vec<Verdict>, CallError> {
-    let lent: Vec<_> = units.iter().map(|unit| unit.lend(&mut host)).collect();
-    let (verdicts, _) = host.call(|host| component.health(host, resource.as_str(), &lent))?;
-    if verdicts.len() != lent.len() {
-        let message = format!("health gave {} verdicts for {} units", verdicts.len(), lent.len());
+    let call = Call::about(CallKind::Health, resource.as_str(), &[]);
+    let Output { verdicts, .. } = host.call(component, call, units)?;
+    if verdicts.len() != units.len() {
+        let message = format!("health gave {} verdicts for {} units", verdicts.len(), units.len());
         return Err(GuestFault::contract(&message).into());
     }
     Ok(verdicts)

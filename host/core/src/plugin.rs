@@ -16,7 +16,6 @@ mod watch;
 pub(crate) use reload::{Command, ReloadProblem, try_out};
 
 use crate::backoff::Backoff;
-use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::id_rate_limit::IdRateLimit;
 use crate::inventory::Inventory;
@@ -250,10 +249,7 @@ impl Plugin {
         let component = Arc::clone(component);
         let before = self.units.inventory().clone();
         let _turn = self.calls.services.component_state.write_turn().await?;
-        let call = self.calls.call(component, move |component, mut host| {
-            host.during(CallPurpose::Enumerate);
-            Inventory::ask_again(component, host, &before)
-        });
+        let call = self.calls.call(component, move |component, host| Inventory::ask_again(component, host, &before));
         let (inventory, rejected) = call.await?;
         self.take_answer(inventory, rejected);
         Ok(())

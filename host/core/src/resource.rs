@@ -15,7 +15,6 @@ pub(crate) use sweep::sweep;
 
 use crate::allocations::{Allocations, Consumer, Mode};
 use crate::breaker::Breaker;
-use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::grants::Grants;
 use crate::held_units::HeldUnits;
@@ -29,6 +28,7 @@ use crate::unit_table::{Shown, Snapshot};
 use crate::units::{GrantedNode, UnitRecord};
 use crate::watcher::{Asked, Wake};
 use devgate_policy::Prepare;
+use devgate_types::component::{Call, CallKind, Output};
 use devgate_types::{CallError, FailureKind, PluginName, ResourceName, UnitId, escape};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -313,9 +313,8 @@ impl Resource {
         let limits = Arc::new(calls.grants.policy.limits.for_devices(units.len()));
         let asked = calls.calls(limits, 1, move |host| {
             let mut host = host();
-            host.during(CallPurpose::Allocate);
-            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let (edits, host) = host.call(|host| component.allocate(host, resource.as_str(), &units))?;
+            let call = Call::about(CallKind::Allocate, resource.as_str(), &[]);
+            let Output { edits, .. } = host.call(component.as_ref(), call, &lent)?;
             reply::Asked::of(edits, &host)
         });
         let asked = asked.await.flatten().map_err(|error| {

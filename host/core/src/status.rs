@@ -8,7 +8,9 @@ mod refusals;
 
 pub use crate::health::Settling;
 pub use crate::when::When;
-pub use calls::{BUCKETS, CallKind, CallStatus, Edge};
+pub(crate) use calls::Used;
+pub use calls::{BUCKETS, CallStatus, Edge};
+pub use devgate_types::component::CallKind;
 pub(crate) use recorder::StatusRecorder;
 pub use refusals::{Refusal, RefusalKind};
 

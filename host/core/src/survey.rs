@@ -4,7 +4,7 @@
 //! remembered, handed out or told to anybody.
 
 use crate::allocations::Allocations;
-use crate::call::{CallHost, CallPurpose};
+use crate::call::CallHost;
 use crate::grants::{Grants, Line, LogCapture};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
@@ -192,9 +192,7 @@ impl Look {
             return Err(Outcome::Idle);
         }
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
-        let mut host = self.host();
-        host.during(CallPurpose::Enumerate);
-        let answer = Inventory::ask(component.as_ref(), host);
+        let answer = Inventory::ask(component.as_ref(), &mut self.host());
         self.component = Some(component);
         let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
         self.units.replace(inventory);
@@ -206,11 +204,11 @@ impl Look {
         Outcome::Failed(format!("plugin {}: {call} {error}", self.grants.policy.name))
     }
 
-    fn host(&self) -> Box<CallHost> {
+    fn host(&self) -> CallHost {
         let policy = &self.grants.policy;
         let limits = Arc::new(policy.limits.for_devices(self.devices));
         let services = Arc::new(PluginServices::none(policy));
-        Box::new(CallHost::new(Arc::clone(&self.grants), services, limits))
+        CallHost::new(Arc::clone(&self.grants), services, limits)
     }
 
     /// What becomes of its units, once all plugins have said what they claim.
@@ -247,9 +245,7 @@ impl Look {
         self.units.set(Cause::HardwareGone, &problems.collect());
         let unkept = HealthStore::open(None, None);
         for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
-            let mut host = self.host();
-            host.during(CallPurpose::Health);
-            let verdicts = verdicts(component.as_ref(), host, pool.asked(resource), &pool.units);
+            let verdicts = verdicts(component.as_ref(), &mut self.host(), pool.asked(resource), &pool.units);
             let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
             self.units.apply_verdicts(&pool.units, &verdicts, &self.grants.policy, &unkept);
         }

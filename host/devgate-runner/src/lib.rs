@@ -3,7 +3,7 @@
 
 use devgate_runner::child::run::{self, Loading, Ready};
 use devgate_sandbox::{Code, Engine, Loaded};
-use devgate_types::component::Component;
+use devgate_types::component::Call;
 use devgate_types::load::Refusal;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +32,8 @@ fn load(loading: Loading) -> Result<Ready, Refusal> {
     // and ask.
     let code = unsafe { Code::made_elsewhere(code) };
     let loaded = Arc::new(Loaded::new(engine, &code, &imports, profile)?);
-    let component: Arc<dyn Component> = Arc::<Loaded>::clone(&loaded);
+    let called = Arc::clone(&loaded);
+    let call = Arc::new(move |call: &Call<'_>, host| called.call(call, host));
     let check = Box::new(move || loaded.check_exports(&limits));
-    Ok(Ready { component, check })
+    Ok(Ready { call, check })
 }

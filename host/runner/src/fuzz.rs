@@ -1,73 +1,54 @@
 //! Either end of a message's way, for bytes of any kind: what `tests/fuzz` calls, and nothing else.
 
-use crate::child::run::serve;
+use crate::child::run::{Callee, serve};
 use crate::compile::{compiled, scanned};
-use crate::message::{split, wire};
+use crate::message::{kind, split, wire};
 use crate::runner::{Ended, Interfaces, Lane, Wanted};
 use crate::socket::Socket;
-use devgate_types::component::{Capabilities, Component};
+use devgate_types::component::{Call, Capabilities, Output};
 use devgate_types::load::{Refusal, Scan};
-use devgate_types::{Edits, Pool, Verdict, answer};
+use devgate_types::{Unit, answer};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-/// What a call gave.
-#[derive(Debug, Default, PartialEq)]
-pub struct Answered {
-    /// Of `enumerate`.
-    pub pools: Vec<Pool>,
-    /// Of `health`.
-    pub verdicts: Vec<Verdict>,
-    /// Of `allocate`.
-    pub edits: Edits,
-    /// Of `choose`.
-    pub choice: Vec<String>,
-}
-
-/// The host's end: a call of the export with this number, of a component that imports all of the contract, whose runner says these
+/// The host's end: a call of the function with this number, of a component that imports all of the contract, whose runner says these
 /// bytes, whatever it is asked, and ends.
 ///
 /// # Errors
 /// Why it gave nothing.
-pub fn call(said: &[u8], export: i32, host: &mut dyn Capabilities) -> Result<Answered, String> {
+pub fn call(said: &[u8], function: u32, host: &mut dyn Capabilities) -> Result<Output, String> {
     let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
-    let call = wire::Call { export, ..wire::Call::default() };
-    let wanted = Wanted::new(call, Interfaces::of(&imports), host);
+    let call = Call { kind: kind(function), ..Call::default() };
+    let wanted = Wanted::new(&call, Interfaces::of(&imports), host);
     let called = between(said, |end| {
         let mut lane = Lane::new(Socket::patient(end.into())?);
         Ok(lane.call(&wanted, host))
     });
     let (called, _) = called.map_err(|error| error.to_string())?;
-    let collected = match called {
-        Ok((collected, _)) => collected,
+    let output = match called {
+        Ok((output, _)) => output,
         Err(Ended::Fault(fault)) => return Err(fault.to_string()),
         Err(Ended::NotBegun) => return Err("not begun".to_owned()),
         Err(Ended::Lost) => return Err("lost".to_owned()),
         Err(Ended::Late(limit)) => return Err(format!("late: {limit}")),
         Err(Ended::Broke(what)) => return Err(what),
     };
-    let asked = collected.verdicts.len();
-    let checked = || {
-        Ok::<_, devgate_types::GuestFault>(Answered {
-            pools: answer::pools(collected.pools)?,
-            verdicts: answer::verdicts(collected.verdicts, asked)?,
-            edits: answer::edits(collected.edits)?,
-            choice: answer::choice(collected.choice)?,
-        })
-    };
-    checked().map_err(|fault| fault.to_string())
+    // As many as there are verdicts of.
+    let unit = Unit { id: String::new(), backing: Vec::new(), nodes: Vec::new(), properties: Vec::new() };
+    let units = vec![unit; output.verdicts.len()];
+    answer::check(&Call { units: &units, ..call }, output).map_err(|fault| fault.to_string())
 }
 
-/// The child's end: a runner of this component whose host says these bytes and goes. What the runner said.
+/// The child's end: a runner of a component that is called so, whose host says these bytes and goes. What the runner said.
 ///
 /// # Errors
 /// Where there are no sockets.
-pub fn run(said: &[u8], component: &dyn Component) -> io::Result<Vec<u8>> {
+pub fn run(said: &[u8], callee: &Callee) -> io::Result<Vec<u8>> {
     let served = between(said, |end| {
-        serve(Socket::blocking(end.into()), component);
+        serve(Socket::blocking(end.into()), callee);
         Ok(())
     });
     served.map(|((), heard)| heard)

@@ -2,10 +2,12 @@
 
 mod fault;
 mod limits;
+pub(crate) mod question;
 mod refusal;
 mod scan;
 mod unit;
 
+use devgate_types::component::CallKind;
 use prost::Message;
 
 #[allow(
@@ -27,6 +29,18 @@ pub(crate) struct Nonsense(pub(crate) &'static str);
 /// A size of memory, as a number of bytes that fits.
 pub(crate) fn bytes(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+/// The number of a function in a message.
+pub(crate) fn function(kind: CallKind) -> u32 {
+    let place = CallKind::ALL.iter().position(|known| *known == kind);
+    place.and_then(|place| u32::try_from(place).ok()).unwrap_or_default()
+}
+
+/// The function of this number, from a host, which is believed.
+pub(crate) fn kind(function: u32) -> CallKind {
+    let place = usize::try_from(function).ok();
+    place.and_then(|place| CallKind::ALL.get(place)).copied().unwrap_or_default()
 }
 
 /// What stands before a message.

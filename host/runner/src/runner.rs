@@ -7,18 +7,14 @@ mod prefetch;
 mod process;
 
 use crate::memory::{Reserved, RunnerMemory};
-use crate::message::{
-    self,
-    wire::{self, Export},
-};
+use crate::message::{self, wire};
 use crate::program::{Program, Spawner};
-pub(crate) use collect::Collected;
 pub(crate) use host_calls::Interfaces;
 pub(crate) use lane::{Ended, Lane, Wanted};
 
-use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
 use devgate_types::load::Refusal;
-use devgate_types::{CallError, Edits, GuestFault, GuestText, HostFault, Mutex, Pool, Unit, Verdict, answer};
+use devgate_types::{CallError, GuestFault, GuestText, HostFault, Mutex, answer};
 use process::{NotStarted, Process};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -101,26 +97,38 @@ impl Runner {
         *process = Some(Arc::clone(&started));
         Ok(started)
     }
+}
 
-    /// One call, on another process where the first ended meanwhile, maybe because of a call beside it. What may have changed
-    /// something outside is not made twice.
-    fn call(
-        &self,
-        call: wire::Call,
-        mut host: Box<dyn Capabilities>,
-    ) -> Result<(Collected, Box<dyn Capabilities>, Cost), CallError> {
-        let mut wanted = Wanted::new(call, self.interfaces, host.as_mut());
+/// Machine code in a file without a name, that cannot be changed any more.
+fn in_memory(code: &[u8]) -> io::Result<File> {
+    use rustix::fs::{SealFlags, fcntl_add_seals};
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(memfd_create("devgate-code", flags)?);
+    file.write_all(code)?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(file)
+}
+
+impl Component for Runner {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// On another process where the first ended meanwhile, maybe because of a call beside it. What may have changed something outside is
+    /// not made twice.
+    fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError> {
+        let mut wanted = Wanted::new(call, self.interfaces.clone(), host);
         let until = Instant::now() + wanted.limits.deadline;
-        let mut may_repeat = !matches!(wanted.export, Export::Prepare | Export::Release);
+        let mut may_repeat = !matches!(call.kind, CallKind::Prepare | CallKind::Release);
         loop {
             let process = self.process()?;
             let end = |why: GuestFault| {
                 let why = CallError::from(why);
-                process.end(&wanted.name(), &why);
+                process.end(call.kind.as_str(), &why);
                 Err(why)
             };
-            let why = match process.call(&wanted, host.as_mut()) {
-                Ok((collected, cost)) => return Ok((collected, host, cost)),
+            let why = match process.call(&wanted, host) {
+                Ok((output, cost)) => return Ok((answer::check(call, output)?, cost)),
                 Err(Ended::Fault(fault)) => return Err(fault),
                 Err(Ended::Late(limit)) => return end(GuestFault::Limit(limit)),
                 Err(Ended::Broke(what)) => {
@@ -143,86 +151,8 @@ impl Runner {
                 family = "host",
                 "plugin {}: the process of its component ended in the middle of {}, which is asked again: {why}",
                 self.plugin,
-                wanted.name(),
+                call.kind.as_str(),
             );
         }
-    }
-}
-
-/// Machine code in a file without a name, that cannot be changed any more.
-fn in_memory(code: &[u8]) -> io::Result<File> {
-    use rustix::fs::{SealFlags, fcntl_add_seals};
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let mut file = File::from(memfd_create("devgate-code", flags)?);
-    file.write_all(code)?;
-    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
-    Ok(file)
-}
-
-fn about(export: Export, resource: &str, units: &[Unit]) -> wire::Call {
-    wire::Call {
-        export: export.into(),
-        resource: resource.to_owned(),
-        units: units.iter().map(wire::Unit::from).collect(),
-        ..wire::Call::default()
-    }
-}
-
-impl Component for Runner {
-    fn profile(&self) -> &Profile {
-        &self.profile
-    }
-
-    fn enumerate(&self, host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
-        let (collected, host, cost) = self.call(about(Export::Enumerate, "", &[]), host)?;
-        let value = answer::pools(collected.pools)?;
-        Ok(Answer { value, host, cost })
-    }
-
-    fn health(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Vec<Verdict>>, CallError> {
-        let (collected, host, cost) = self.call(about(Export::Health, resource, units), host)?;
-        let value = answer::verdicts(collected.verdicts, units.len())?;
-        Ok(Answer { value, host, cost })
-    }
-
-    fn allocate(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Edits>, CallError> {
-        let (collected, host, cost) = self.call(about(Export::Allocate, resource, units), host)?;
-        let value = answer::edits(collected.edits)?;
-        Ok(Answer { value, host, cost })
-    }
-
-    fn choose(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        available: &[Unit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Answer<Vec<String>>, CallError> {
-        let call =
-            wire::Call { must_include: must_include.to_vec(), size, ..about(Export::Choose, resource, available) };
-        let (collected, host, cost) = self.call(call, host)?;
-        let value = answer::choice(collected.choice)?;
-        Ok(Answer { value, host, cost })
-    }
-
-    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        let (_, host, cost) = self.call(about(Export::Prepare, resource, units), host)?;
-        Ok(Answer { value: (), host, cost })
-    }
-
-    fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        let (_, host, cost) = self.call(about(Export::Release, resource, units), host)?;
-        Ok(Answer { value: (), host, cost })
     }
 }

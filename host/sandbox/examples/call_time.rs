@@ -5,10 +5,10 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example that prints")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "an example")]
 
-use devgate_sandbox::{LoadRequest, load};
+use devgate_sandbox::{LoadRequest, Loaded, load};
 use devgate_types::Grant;
 use devgate_types::Unit;
-use devgate_types::component::{Capabilities, Component};
+use devgate_types::component::{Call, CallKind, Capabilities};
 use std::time::{Duration, Instant};
 
 #[allow(dead_code, reason = "shared with the tests")]
@@ -43,11 +43,11 @@ fn measure(what: &str, bytes: &[u8]) {
     println!("{what:40} {:10.1} {:10.1} {:10.1}", at(50), at(99), at(100));
 }
 
-fn time(plugin: &dyn Component, units: &[Unit]) -> Duration {
+fn time(plugin: &Loaded, units: &[Unit]) -> Duration {
     let host: Box<dyn Capabilities> = fake::Fake::boxed();
     let started = Instant::now();
     // The answer counts, whatever it is: a component may well refuse a unit without hardware.
-    let answer = plugin.allocate(host, "devgate.dev/x", units);
+    let answer = plugin.call(&Call::about(CallKind::Allocate, "devgate.dev/x", units), host);
     let time = started.elapsed();
     drop(answer);
     time

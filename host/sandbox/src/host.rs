@@ -7,7 +7,7 @@ mod capabilities;
 
 use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKind};
 use crate::bindings::{config, hardware, host_paths, log, types};
-use crate::state::Call;
+use crate::state::CallState;
 use devgate_types::component::{LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
 use wasmtime::Result;
@@ -30,7 +30,7 @@ fn mount(handle: &Resource<MountSource>) -> MountHandle {
     MountHandle(handle.rep())
 }
 
-impl Call {
+impl CallState {
     /// An argument that the component passed: counted, and refused where it is longer than the contract allows.
     pub(super) fn argument(&mut self, text: &str) -> Result<Result<(), Error>> {
         self.meter.transfer(text.len())?;
@@ -66,9 +66,9 @@ macro_rules! answer {
 }
 pub(super) use answer;
 
-impl types::Host for Call {}
+impl types::Host for CallState {}
 
-impl types::HostDevice for Call {
+impl types::HostDevice for CallState {
     fn duplicate(&mut self, handle: Resource<Device>) -> Result<Resource<Device>> {
         self.meter.host_call()?;
         self.own(handle.rep())
@@ -169,7 +169,7 @@ impl types::HostDevice for Call {
     }
 }
 
-impl types::HostNode for Call {
+impl types::HostNode for CallState {
     fn path(&mut self, handle: Resource<Node>) -> Result<String> {
         Ok(self.node_info(node(&handle))?.path)
     }
@@ -196,7 +196,7 @@ impl types::HostNode for Call {
     }
 }
 
-impl types::HostMountSource for Call {
+impl types::HostMountSource for CallState {
     fn path(&mut self, handle: Resource<MountSource>) -> Result<String> {
         Ok(self.ask_sure(|host| host.mount_source(mount(&handle)))?.0)
     }
@@ -211,7 +211,7 @@ impl types::HostMountSource for Call {
     }
 }
 
-impl hardware::Host for Call {
+impl hardware::Host for CallState {
     fn devices(&mut self, subsystem: String) -> Result<Result<Vec<Resource<Device>>, Error>> {
         answer!(self.argument(&subsystem));
         let devices = answer!(self.ask(|host| host.devices(&subsystem)));
@@ -226,7 +226,7 @@ impl hardware::Host for Call {
     }
 }
 
-impl host_paths::Host for Call {
+impl host_paths::Host for CallState {
     fn node_at(&mut self, path: String) -> Result<Result<Resource<Node>, Error>> {
         answer!(self.argument(&path));
         let found = answer!(self.ask(|host| host.node_at(&path)));
@@ -240,13 +240,13 @@ impl host_paths::Host for Call {
     }
 }
 
-impl config::Host for Call {
+impl config::Host for CallState {
     fn json(&mut self) -> Result<String> {
         self.ask_sure(|host| Ok(host.config().as_ref().to_owned()))
     }
 }
 
-impl log::Host for Call {
+impl log::Host for CallState {
     fn write(&mut self, level: log::Level, message: String) -> Result<()> {
         let level = match level {
             log::Level::Debug => LogLevel::Debug,

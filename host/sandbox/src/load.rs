@@ -9,7 +9,7 @@ use crate::bindings::preference::WithPreferenceIndices;
 use crate::brief::message;
 use crate::engine::Engine;
 use crate::precompiled::Code;
-use crate::state::Call;
+use crate::state::CallState;
 use devgate_types::Limits;
 use devgate_types::component::Profile;
 use devgate_types::load::Refusal;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A component, compiled and linked. Every call makes a fresh instance of it.
 pub struct Loaded {
-    pub(crate) component: PluginComponentPre<Call>,
+    pub(crate) component: PluginComponentPre<CallState>,
     pub(crate) preference: Option<WithPreferenceIndices>,
     pub(crate) lifecycle: Option<WithLifecycleIndices>,
     pub(crate) engine: Engine,
@@ -31,6 +31,12 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
+    /// What it is.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
     /// Links a component that was compiled to the interfaces that it imports, all of which the policy grants.
     ///
     /// # Errors
@@ -60,7 +66,7 @@ impl Loaded {
     pub fn check_exports(&self, limits: &Limits) -> Result<(), Refusal> {
         let _flight = self.engine.ticker().enter();
         let _runtime = self.enter_runtime();
-        let mut store = self.store(Call::without_host(Arc::new(limits.clone())));
+        let mut store = self.store(CallState::without_host(Arc::new(limits.clone())));
         let Ok(instance) = self.component.instance_pre().instantiate(&mut store) else {
             return Ok(());
         };

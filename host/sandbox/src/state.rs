@@ -12,7 +12,7 @@ use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 const RANDOM: u64 = 64 * 1024;
 
 /// One call in progress.
-pub(crate) struct Call {
+pub(crate) struct CallState {
     pub(crate) meter: Meter,
     pub(crate) limiter: Limiter,
     lines: SharedLines,
@@ -26,7 +26,7 @@ struct Wasi {
     table: ResourceTable,
 }
 
-impl Call {
+impl CallState {
     /// Starts the clocks. Limits are the call's own: some grow with the hardware that is granted.
     pub(crate) fn new(host: Box<dyn Capabilities>) -> Self {
         let limits = Arc::new(host.limits().clone());
@@ -103,11 +103,6 @@ impl Call {
         }
     }
 
-    /// The capabilities, to go back to where they came from.
-    pub(crate) fn into_host(self) -> Result<Box<dyn Capabilities>, CallError> {
-        self.host.ok_or_else(|| host_fault("a call has no capabilities"))
-    }
-
     /// What the component said last.
     pub(crate) fn last_words(&self) -> String {
         self.lines.lock().last_words().to_owned()
@@ -119,7 +114,7 @@ impl Call {
     }
 }
 
-impl WasiView for Call {
+impl WasiView for CallState {
     /// No arguments, environment or files; both output streams go to the log.
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let limits = self.meter.limits();

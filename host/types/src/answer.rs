@@ -3,6 +3,7 @@
 //! Whether it is *true* (names, ids, whose node that is) is for the gate; here it only becomes small enough and free of NUL. What
 //! only people read is cut instead of refused.
 
+use crate::component::{Call, CallKind, Output};
 use crate::{Edits, Failure, GuestFault, Pool, Property, Unit, Verdict};
 use std::collections::BTreeSet;
 
@@ -26,21 +27,27 @@ const UNREAD: &str = "devgate.unread";
 
 type Checked<T> = Result<T, GuestFault>;
 
-/// `enumerate`'s answer.
+/// What a call returned.
 ///
 /// # Errors
-/// What is longer than the contract allows; likewise for the others.
-pub fn pools(mut pools: Vec<Pool>) -> Checked<Vec<Pool>> {
+/// What is longer than the contract allows, or other verdicts than it was asked for.
+pub fn check(call: &Call<'_>, output: Output) -> Checked<Output> {
+    let asked = if call.kind == CallKind::Health { call.units.len() } else { 0 };
+    Ok(Output {
+        pools: pools(output.pools)?,
+        verdicts: verdicts(output.verdicts, asked)?,
+        edits: edits(output.edits)?,
+        choice: choice(output.choice)?,
+    })
+}
+
+fn pools(mut pools: Vec<Pool>) -> Checked<Vec<Pool>> {
     length("the list of pools", pools.len(), LIST)?;
     pools.iter_mut().try_for_each(pool)?;
     Ok(pools)
 }
 
-/// `health`'s answer to a question about `asked` units.
-///
-/// # Errors
-/// Where it has more or fewer.
-pub fn verdicts(mut verdicts: Vec<Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
+fn verdicts(mut verdicts: Vec<Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
     if verdicts.len() != asked {
         let message = format!("{} verdicts for {asked} units", verdicts.len());
         return Err(GuestFault::contract(&message));
@@ -53,11 +60,7 @@ pub fn verdicts(mut verdicts: Vec<Verdict>, asked: usize) -> Checked<Vec<Verdict
     Ok(verdicts)
 }
 
-/// `allocate`'s answer.
-///
-/// # Errors
-/// As for [`pools`].
-pub fn edits(edits: Edits) -> Checked<Edits> {
+fn edits(edits: Edits) -> Checked<Edits> {
     length("edits.mounts", edits.mounts.len(), LIST)?;
     length("edits.cdi", edits.cdi.len(), LIST)?;
     properties("edits.env", &edits.env, LIST)?;
@@ -67,11 +70,8 @@ pub fn edits(edits: Edits) -> Checked<Edits> {
     Ok(edits)
 }
 
-/// `choose`'s answer: ids, of which it is for others to say whether they are those that there are.
-///
-/// # Errors
-/// As for [`pools`].
-pub fn choice(ids: Vec<String>) -> Checked<Vec<String>> {
+/// Ids, of which it is for others to say whether they are those that there are.
+fn choice(ids: Vec<String>) -> Checked<Vec<String>> {
     length("the choice", ids.len(), UNITS)?;
     ids.iter().try_for_each(|id| text("a chosen id", id, STRING))?;
     Ok(ids)

@@ -2,65 +2,84 @@
 //! component can run in this process or in another.
 
 use crate::{
-    ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Unit, Verdict,
+    ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Unit,
+    Verdict, words,
 };
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A vendor's component, loaded and ready to be called. Implemented by `devgate-sandbox`, and by a fake in tests.
+/// A vendor's component, loaded and ready to be called. Implemented by `devgate-runner`, and by fakes in tests.
 ///
-/// Every call gets a fresh instance and its own [`Capabilities`]; handles in arguments and results are numbers in that
-/// call's table. Calls block the calling thread, for no longer than the component's limits allow unless the host itself
+/// Every call gets a fresh instance; handles in what it is asked and in what it returns are numbers in the table of the [`Capabilities`] that
+/// it is called with. Calls block the calling thread, for no longer than the component's limits allow unless the host itself
 /// is stuck in the kernel; the caller chooses the thread.
 pub trait Component: Send + Sync + 'static {
     /// What it is and needs.
     fn profile(&self) -> &Profile;
 
-    /// Everything that there is now, without its health.
+    /// What it returned, held to the contract's lengths, and what it took.
     ///
     /// # Errors
-    /// See [`CallError`]; likewise for the other calls.
-    fn enumerate(&self, host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError>;
-
-    /// One verdict for each unit, in the same order.
-    fn health(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Vec<Verdict>>, CallError>;
-
-    /// What a container needs to use these units, besides their nodes.
-    fn allocate(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit])
-    -> Result<Answer<Edits>, CallError>;
-
-    /// `size` ids out of `available`, among them all of `must_include`, best first: as the component says it, unchecked. Only
-    /// for one whose profile has a preference; a fault of the host for any other.
-    fn choose(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        available: &[Unit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Answer<Vec<String>>, CallError>;
-
-    /// Makes these units ready for a container. Only for one whose profile has a life cycle; a fault of the host for any other.
-    /// The same for [`Component::release`].
-    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError>;
-
-    /// Undoes what a container left in these units, which no pod holds any more. May come more than once.
-    fn release(&self, host: Box<dyn Capabilities>, resource: &str, units: &[Unit]) -> Result<Answer<()>, CallError>;
+    /// See [`CallError`]. A fault of the host where the component does not export the function: see [`Profile`].
+    fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError>;
 }
 
-/// What a call gave, and the capabilities that it was made with: they hold the table that its handles mean something in.
-pub struct Answer<T> {
-    /// What the component returned, unchecked.
-    pub value: T,
-    /// The same object that the call was made with.
-    pub host: Box<dyn Capabilities>,
-    /// What it took.
-    pub cost: Cost,
+/// A call of one of a component's functions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Call<'a> {
+    /// Which one.
+    pub kind: CallKind,
+    /// The component's own name of the resource that the units are of.
+    pub resource: &'a str,
+    /// The units that it is about, or may choose among.
+    pub units: &'a [Unit],
+    /// The ids that must be among those that it chooses.
+    pub must_include: &'a [String],
+    /// How many ids it is to choose.
+    pub size: u32,
+}
+
+impl<'a> Call<'a> {
+    /// About these units.
+    #[must_use]
+    pub fn about(kind: CallKind, resource: &'a str, units: &'a [Unit]) -> Self {
+        Self { kind, resource, units, ..Self::default() }
+    }
+}
+
+/// The functions of a component.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CallKind {
+    /// Everything that there is now, without its health.
+    #[default]
+    Enumerate,
+    /// One verdict for each unit, in the same order.
+    Health,
+    /// What a container needs to use these units, besides their nodes.
+    Allocate,
+    /// So many ids out of those of the units, among them all that must be included, best first.
+    Choose,
+    /// Makes these units ready for a container.
+    Prepare,
+    /// Undoes what a container left in these units, which no pod holds any more. May come more than once.
+    Release,
+}
+
+words!(
+    CallKind: Enumerate "enumerate", Health "health", Allocate "allocate", Choose "choose", Prepare "prepare", Release "release"
+);
+
+/// What a component returned, of which each function has a part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Of `enumerate`.
+    pub pools: Vec<Pool>,
+    /// Of `health`.
+    pub verdicts: Vec<Verdict>,
+    /// Of `allocate`.
+    pub edits: Edits,
+    /// Of `choose`.
+    pub choice: Vec<String>,
 }
 
 /// What one call took.
@@ -160,8 +179,6 @@ pub trait Capabilities: Send {
     fn log(&mut self, level: LogLevel, message: &str);
     /// Bytes read from the node so far in this call, and so counted against `limits.read`.
     fn bytes_read(&self) -> u64;
-    /// For the plugin layer, which made this object and looks the result's handles up in it.
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any>;
 }
 
 /// The host's answer to a component: a value, a failure for the component to deal with, or the end of the call.

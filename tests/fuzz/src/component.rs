@@ -1,15 +1,9 @@
 //! A component that asks everything, whatever it is called for, and answers with what it was given.
 
-use devgate_types::component::{Answer, Answered, Capabilities, Component, Cost, Denied, LogLevel, Profile};
+use devgate_types::component::{Answered, Call, CallKind, Capabilities, Cost, Denied, LogLevel, Output};
 use devgate_types::{
-    CallError, DeviceHandle, Edits, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
+    CallError, DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
 };
-
-/// The component.
-#[derive(Default)]
-pub(crate) struct Curious(Profile);
-
-type Host = Box<dyn Capabilities>;
 
 /// The call ends where the host says so; what cannot be had is passed over.
 fn had<T: Default>(answered: Answered<T>) -> Result<T, CallError> {
@@ -43,63 +37,35 @@ fn ask(host: &mut dyn Capabilities) -> Result<Vec<Property>, CallError> {
     Ok(all.into_iter().map(property).collect())
 }
 
-/// An answer that is made of what the host said.
-fn answer<T>(mut host: Host, of: impl FnOnce(Vec<Property>) -> T) -> Result<Answer<T>, CallError> {
-    let value = of(ask(host.as_mut())?);
-    let cost = Cost::default();
-    Ok(Answer { value, host, cost })
-}
-
-impl Component for Curious {
-    fn profile(&self) -> &Profile {
-        &self.0
+/// What a component is called for, and an answer that is made of what the host said.
+pub(crate) fn curious(call: &Call<'_>, mut host: Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> {
+    let mut output = Output::default();
+    if call.kind == CallKind::Release {
+        return Err(CallError::Failed(Failure::new(FailureKind::Busy, call.resource)));
     }
-
-    fn enumerate(&self, host: Host) -> Result<Answer<Vec<Pool>>, CallError> {
-        answer(host, |properties| {
+    let properties = ask(host.as_mut())?;
+    match call.kind {
+        CallKind::Enumerate => {
             let unit =
                 Unit { id: "a".to_owned(), backing: vec![DeviceHandle(1)], nodes: vec![NodeHandle(1)], properties };
-            vec![Pool {
+            output.pools.push(Pool {
                 resource: "vendor.com/a".to_owned(),
                 units: vec![unit],
                 shared_nodes: Vec::new(),
                 properties: Vec::new(),
-            }]
-        })
+            });
+        }
+        CallKind::Health => output.verdicts = vec![Verdict::Unknown(call.resource.to_owned()); call.units.len()],
+        CallKind::Allocate => {
+            output.edits.env = properties;
+            output.edits.annotations = call.units.iter().flat_map(|unit| unit.properties.clone()).collect();
+        }
+        CallKind::Choose => {
+            let others = call.units.iter().map(|unit| unit.id.clone());
+            let size = usize::try_from(call.size).unwrap();
+            output.choice = call.must_include.iter().cloned().chain(others).take(size).collect();
+        }
+        CallKind::Prepare | CallKind::Release => {}
     }
-
-    fn health(&self, host: Host, resource: &str, units: &[Unit]) -> Result<Answer<Vec<Verdict>>, CallError> {
-        answer(host, |_| vec![Verdict::Unknown(resource.to_owned()); units.len()])
-    }
-
-    fn allocate(&self, host: Host, _: &str, units: &[Unit]) -> Result<Answer<Edits>, CallError> {
-        answer(host, |env| Edits {
-            env,
-            annotations: units.iter().flat_map(|unit| unit.properties.clone()).collect(),
-            ..Edits::default()
-        })
-    }
-
-    fn choose(
-        &self,
-        host: Host,
-        _: &str,
-        available: &[Unit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Answer<Vec<String>>, CallError> {
-        let size = usize::try_from(size).unwrap();
-        answer(host, |_| {
-            let others = available.iter().map(|unit| unit.id.clone());
-            must_include.iter().cloned().chain(others).take(size).collect()
-        })
-    }
-
-    fn prepare(&self, host: Host, _: &str, _: &[Unit]) -> Result<Answer<()>, CallError> {
-        answer(host, |_| ())
-    }
-
-    fn release(&self, _: Host, resource: &str, _: &[Unit]) -> Result<Answer<()>, CallError> {
-        Err(CallError::Failed(Failure::new(FailureKind::Busy, resource)))
-    }
+    Ok((output, Cost::default()))
 }

@@ -4,7 +4,6 @@ use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEven
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, NodeKind, NodeNumber,
 };
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -184,8 +183,5 @@ impl Capabilities for Fake {
     }
     fn bytes_read(&self) -> u64 {
         self.asked
-    }
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

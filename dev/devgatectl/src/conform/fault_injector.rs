@@ -4,8 +4,8 @@
 mod host;
 
 use super::query::{Fake, Query};
-use devgate_types::component::{Answer, Capabilities, Component, Profile};
-use devgate_types::{CallError, Edits, Limits, Pool, Unit, Verdict};
+use devgate_types::component::{Call, Capabilities, Component, Cost, Output, Profile};
+use devgate_types::{CallError, Limits, Verdict};
 use host::FaultyHost;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -117,37 +117,10 @@ impl FaultInjector {
     pub(super) fn words(&self) -> Vec<Word> {
         lock(&self.state).words.clone()
     }
-
-    fn begin(&self, host: Box<dyn Capabilities>) -> Box<dyn Capabilities> {
-        let mut state = lock(&self.state);
-        state.seen = Seen::default();
-        let limits = state.script.limits.clone();
-        Box::new(FaultyHost::new(host, limits, Arc::clone(&self.state)))
-    }
-
-    fn end<T>(&self, call: &'static str, result: Result<Answer<T>, CallError>) -> Result<Answer<T>, CallError> {
-        let mut state = lock(&self.state);
-        match &result {
-            Ok(answer) => state.seen.read = answer.host.bytes_read(),
-            Err(CallError::Failed(failure)) => state.hear(call, false, &failure.message),
-            Err(_) => {}
-        }
-        result
-    }
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Each call of a component, with its host replaced.
-macro_rules! calls {
-    ($($call:ident($($name:ident: $type:ty),*) -> $answer:ty;)*) => {$(
-        fn $call(&self, host: Box<dyn Capabilities>, $($name: $type),*) -> Result<Answer<$answer>, CallError> {
-            let host = self.begin(host);
-            self.end(stringify!($call), self.inner.$call(host, $($name),*))
-        }
-    )*};
 }
 
 impl Component for FaultInjector {
@@ -155,27 +128,27 @@ impl Component for FaultInjector {
         self.inner.profile()
     }
 
-    fn health(
-        &self,
-        host: Box<dyn Capabilities>,
-        resource: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Vec<Verdict>>, CallError> {
-        let host = self.begin(host);
-        let result = self.end("health", self.inner.health(host, resource, units));
-        for verdict in result.iter().flat_map(|answer| &answer.value) {
-            if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
-                lock(&self.state).hear("health", true, reason);
+    /// With its host replaced.
+    fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError> {
+        let limits = {
+            let mut state = lock(&self.state);
+            state.seen = Seen::default();
+            state.script.limits.clone()
+        };
+        let result = self.inner.call(call, &mut FaultyHost::new(host, limits, Arc::clone(&self.state)));
+        let mut state = lock(&self.state);
+        match &result {
+            Ok((output, _)) => {
+                state.seen.read = host.bytes_read();
+                for verdict in &output.verdicts {
+                    if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
+                        state.hear(call.kind.as_str(), true, reason);
+                    }
+                }
             }
+            Err(CallError::Failed(failure)) => state.hear(call.kind.as_str(), false, &failure.message),
+            Err(_) => {}
         }
         result
-    }
-
-    calls! {
-        enumerate() -> Vec<Pool>;
-        allocate(resource: &str, units: &[Unit]) -> Edits;
-        choose(resource: &str, available: &[Unit], must_include: &[String], size: u32) -> Vec<String>;
-        prepare(resource: &str, units: &[Unit]) -> ();
-        release(resource: &str, units: &[Unit]) -> ();
     }
 }

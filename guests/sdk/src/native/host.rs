@@ -3,8 +3,9 @@
 use super::kernel_log::Batch;
 use super::log::Level;
 use super::{Error, NodeKind};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a component may ask during one call. The functions are those of the contract (`wit/`), with numbers for handles.
 ///
@@ -135,8 +136,10 @@ pub trait Host {
 
 thread_local! {
     static CALL: RefCell<Option<Current>> = const { RefCell::new(None) };
-    static CALLS: Cell<u64> = const { Cell::new(0) };
 }
+
+/// Of all threads: a handle that is kept anywhere is of another call than the next one's.
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
 struct Current {
     host: Rc<RefCell<dyn Host>>,
@@ -152,8 +155,7 @@ pub fn during<T>(host: Rc<RefCell<dyn Host>>, call: impl FnOnce() -> T) -> T {
             CALL.with_borrow_mut(|current| *current = before);
         }
     }
-    let number = CALLS.get() + 1;
-    CALLS.set(number);
+    let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     let before = CALL.with_borrow_mut(|current| current.replace(Current { host, number }));
     let _restore = Restore(before);
     call()

@@ -4,7 +4,7 @@ use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, files, forged};
 use crate::grants::{Grants, MountDenied, NodeDenied};
 use devgate_node::ReadError;
 use devgate_policy::attribute_rule;
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, CallKind, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{Again, DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, escape};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -223,12 +223,14 @@ impl Capabilities for CallHost {
         let plugin = self.grants.policy.name.as_str();
         let line = escape(message, 1024);
         self.grants.hear(level, false, &line);
+        // In a look a component says the same in each call; in an allocation each line is news.
+        let is_look = matches!(self.kind, CallKind::Enumerate | CallKind::Health | CallKind::Choose);
         let is_repeated = || {
             let mut lines = self.grants.lines.lock();
             lines.line(&line, LATELY, Instant::now()).is_none()
         };
         match level {
-            LogLevel::Info | LogLevel::Warn | LogLevel::Error if self.purpose.is_look() && is_repeated() => {
+            LogLevel::Info | LogLevel::Warn | LogLevel::Error if is_look && is_repeated() => {
                 tracing::debug!(target: "component", plugin, "again: {line}");
             }
             LogLevel::Debug => tracing::debug!(target: "component", plugin, "{line}"),
@@ -240,10 +242,6 @@ impl Capabilities for CallHost {
 
     fn bytes_read(&self) -> u64 {
         self.bytes_read
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
     }
 }
 

@@ -1,11 +1,12 @@
 //! Writing an attribute: what the policy names, of what the call is about, and of nothing that another consumer has.
 
-use super::{CallHost, CallPurpose, failure};
+use super::{CallHost, failure};
 use crate::ledger::{Intent, NotWritten};
 use crate::status::RefusalKind;
 use crate::units::HeldByOther;
 use devgate_node::{DevicePath, ReadError};
-use devgate_types::component::{Answered, LogLevel};
+use devgate_policy::Control;
+use devgate_types::component::{Answered, CallKind, LogLevel};
 use devgate_types::{Again, DeviceHandle, Failure, FailureKind, UnitId, escape};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -98,7 +99,7 @@ impl CallHost {
             event = "control-write",
             family = "refused",
             plugin,
-            moment = %self.purpose,
+            moment = self.moment(),
             device = asked.device.location(),
             attribute = escape(asked.path, 160),
             value = escape(asked.value, 160),
@@ -112,25 +113,28 @@ impl CallHost {
 
     /// Whether anything is written in calls of this kind.
     fn may_write(&self) -> bool {
-        matches!(self.purpose, CallPurpose::Prepare | CallPurpose::Release)
+        !self.is_start && matches!(self.kind, CallKind::Prepare | CallKind::Release)
     }
 
     fn check_write(&self, asked: Asked<'_>) -> Result<(), Refused> {
         let denied = |why: &str| Err(Refused::Denied(why.to_owned()));
         if !self.may_write() {
-            return denied(&match self.purpose {
-                CallPurpose::Start => "a container has the device already".to_owned(),
-                purpose => format!("attributes are written in prepare and release only, not in {purpose}"),
-            });
+            return match self.is_start {
+                true => denied("a container has the device already"),
+                false => {
+                    denied(&format!("attributes are written in prepare and release only, not in {}", self.moment()))
+                }
+            };
         }
         let control = &self.grants.policy.control;
+        let is_now = |entry: &Control| if self.kind == CallKind::Release { entry.release } else { entry.prepare };
         let named: Vec<_> = control.iter().filter(|entry| entry.attribute == asked.path).collect();
         if named.is_empty() {
             return denied("the policy's control does not name that attribute");
         }
-        let now: Vec<_> = named.into_iter().filter(|entry| self.purpose.allows(entry)).collect();
+        let now: Vec<_> = named.into_iter().filter(|entry| is_now(entry)).collect();
         if now.is_empty() {
-            return denied(&format!("the policy's control does not name it for {}", self.purpose));
+            return denied(&format!("the policy's control does not name it for {}", self.moment()));
         }
         if !now.iter().any(|entry| entry.values.iter().any(|value| value == asked.value)) {
             return denied("the policy's control does not name that value");
@@ -173,7 +177,7 @@ impl CallHost {
                 target: "audit",
                 event = "control-write",
                 plugin = self.grants.policy.name.as_str(),
-                moment = %self.purpose,
+                moment = self.moment(),
                 device = device.location(),
                 attribute = escape(path, 160),
                 value = escape(value, 160),

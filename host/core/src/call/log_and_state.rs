@@ -1,22 +1,22 @@
 //! The part of a call's capabilities that outlasts it: the kernel's log, and the state that survives restarts.
 
-use super::{CallHost, CallPurpose};
+use super::CallHost;
 use crate::component_state::{MOST_BYTES, NotStored};
-use devgate_types::component::Answered;
+use devgate_types::component::{Answered, CallKind};
 use devgate_types::{Again, Failure, FailureKind};
 use std::sync::Arc;
 use std::time::Instant;
 
 impl CallHost {
-    /// The same as [`CallHost::during`] for a call that may come to nothing: what it stores is a copy's.
-    pub(crate) fn on_trial(&mut self, purpose: CallPurpose) {
+    /// Its calls may come to nothing: what is stored in them is a copy's.
+    pub(crate) fn on_trial(&mut self) {
         self.services = Arc::new(self.services.on_trial(&self.grants.policy));
-        self.during(purpose);
     }
 
     pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
-        if !self.purpose.may_store() {
-            let message = format!("state: stored in enumerate, health and release only, not in {}", self.purpose);
+        // Of these calls one is under way at a time: see `ComponentState::write_turn`.
+        if !matches!(self.kind, CallKind::Enumerate | CallKind::Health | CallKind::Release) {
+            let message = format!("state: stored in enumerate, health and release only, not in {}", self.moment());
             return Err(Failure::new(FailureKind::Unsupported, message).into());
         }
         let stored = self.services.component_state.store(&self.given_up, bytes);

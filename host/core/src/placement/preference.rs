@@ -3,6 +3,7 @@
 use super::Request;
 use crate::calls::Calls;
 use crate::units::UnitRecord;
+use devgate_types::component::{Call, CallKind};
 use devgate_types::{Again, Bucket, LogThrottle, Mutex, ResourceName, escape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,10 +41,9 @@ impl Request {
             return None;
         }
         let (lent, named, size) = (units.clone(), resource.clone(), u32::try_from(self.size).ok()?);
-        let call = calls.call(component, move |component, mut host| {
-            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let (ids, _) = host.call(|host| component.choose(host, named.as_str(), &units, &must, size))?;
-            Ok(ids)
+        let call = calls.call(component, move |component, host| {
+            let call = Call { must_include: &must, size, ..Call::about(CallKind::Choose, named.as_str(), &[]) };
+            Ok(host.call(component, call, &lent)?.choice)
         });
         let (reason, now) = match tokio::time::timeout(PATIENCE, call).await {
             Ok(Ok(ids)) => match self.problem(&units, &ids) {

@@ -1,7 +1,7 @@
 //! A tick's look: what the host itself sees of every unit, and what the component says of their health.
 
 use super::Plugin;
-use crate::call::{CallHost, CallPurpose};
+use crate::call::CallHost;
 use crate::look::verdicts;
 use crate::units::{Cause, PoolRecord, UnitRecord};
 use devgate_types::component::Component;
@@ -17,12 +17,10 @@ impl Plugin {
         let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
         let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
         let _turn = self.calls.services.component_state.write_turn().await?;
-        let work = move |host: &dyn Fn() -> Box<CallHost>| {
+        let work = move |host: &dyn Fn() -> CallHost| {
             let problems: HashMap<_, _> = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
             let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
-                let mut host = host();
-                host.during(CallPurpose::Health);
-                verdicts(component.as_ref(), host, pool.asked(resource), &pool.units)
+                verdicts(component.as_ref(), &mut host(), pool.asked(resource), &pool.units)
             };
             let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
             (problems, verdicts)

@@ -3,7 +3,6 @@
 
 use super::load::matched_now;
 use super::{Order, Plugin};
-use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
@@ -267,16 +266,16 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
         return Ok(candidate);
     };
     let before = before.clone();
-    let asked = calls.call(Arc::clone(&component), move |component, mut host| {
-        host.on_trial(CallPurpose::Enumerate);
+    let asked = calls.call(Arc::clone(&component), move |component, host| {
+        host.on_trial();
         Inventory::ask_again(component, host, &before)
     });
     let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", error))?;
     let pools = inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty());
     for (resource, pool) in pools {
         let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
-        let call = calls.call(Arc::clone(&component), move |component, mut host| {
-            host.on_trial(CallPurpose::Health);
+        let call = calls.call(Arc::clone(&component), move |component, host| {
+            host.on_trial();
             verdicts(component, host, &asked, &units)
         });
         let verdicts = call.await.map_err(|error| failed("health", error))?;

@@ -1,6 +1,5 @@
 //! One resource's part of an allocation that is under way.
 
-use super::work::Work;
 use super::{Hold, Resource};
 use crate::allocations::{Consumer, Giving, Mode, Slot, StoredReply, Take};
 use crate::calls::Calls;
@@ -11,6 +10,7 @@ use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_policy::Prepare;
+use devgate_types::component::CallKind;
 use devgate_types::{CallError, FailureKind, UnitId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ impl<'a> Attempt<'a> {
             return Ok(());
         }
         let asked = self.snapshot.pool.asked(&resource.name);
-        let Err(error) = self.calls.work(Work::Prepare, asked, &self.fresh).await else {
+        let Err(error) = self.calls.work(CallKind::Prepare, asked, &self.fresh).await else {
             return Ok(());
         };
         resource.core.broke(&self.fresh, "prepare", &error);

@@ -2,7 +2,6 @@
 
 use super::Resource;
 use super::attempt::ids_of;
-use super::work::Work;
 use crate::calls::Calls;
 use crate::held_units::FailedCall;
 use crate::offer::AllocateError;
@@ -52,7 +51,7 @@ impl Resource {
         }
         self.look_again(&calls, &snapshot, &units).await?;
         let asked = snapshot.pool.asked(&self.name);
-        match calls.work(Work::Start, asked, &units).await {
+        match calls.start(asked, &units).await {
             Ok(()) => {
                 if held_units.record_success(&ids) {
                     self.core.wake.ask(Asked::HEALTH);

@@ -1,24 +1,13 @@
 //! What a component does before a unit is given, and after.
 
 use super::{Core, LOOK_PATIENCE, problem_of};
-use crate::call::CallPurpose;
 use crate::calls::Calls;
 use crate::held_units::{FailedCall, HeldUnit};
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
+use devgate_types::component::{Call, CallKind};
 use devgate_types::{CallError, HostFault, ResourceName, UnitId};
 use std::sync::Arc;
-
-/// One of the two calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// Before a container gets units that no other has.
-    Prepare,
-    /// Before a container starts that has the units.
-    Start,
-    /// After everybody.
-    Release,
-}
 
 impl Calls {
     /// Whether the component wants to be told of the beginning and the end of an allocation.
@@ -26,10 +15,25 @@ impl Calls {
         self.component().is_some_and(|component| component.profile().lifecycle)
     }
 
-    /// Has the component work on units; nothing where it has no life cycle.
+    /// Has the component prepare or release units; nothing where it has no life cycle.
     pub(crate) async fn work(
         &self,
-        work: Work,
+        kind: CallKind,
+        resource: &ResourceName,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<(), CallError> {
+        self.work_with(kind, false, resource, units).await
+    }
+
+    /// The same before a container starts that has the units.
+    pub(crate) async fn start(&self, resource: &ResourceName, units: &[Arc<UnitRecord>]) -> Result<(), CallError> {
+        self.work_with(CallKind::Prepare, true, resource, units).await
+    }
+
+    async fn work_with(
+        &self,
+        kind: CallKind,
+        is_start: bool,
         resource: &ResourceName,
         units: &[Arc<UnitRecord>],
     ) -> Result<(), CallError> {
@@ -39,21 +43,15 @@ impl Calls {
         if !component.profile().lifecycle || units.is_empty() {
             return Ok(());
         }
-        let (purpose, _turn) = match work {
-            Work::Prepare => (CallPurpose::Prepare, None),
-            Work::Start => (CallPurpose::Start, None),
-            // What is released may note what it found.
-            Work::Release => (CallPurpose::Release, Some(self.services.component_state.write_turn().await?)),
+        // What is released may note what it found.
+        let _turn = match kind {
+            CallKind::Release => Some(self.services.component_state.write_turn().await?),
+            _ => None,
         };
         let (lent, resource) = (units.to_vec(), resource.clone());
-        self.call(component, move |component, mut host| {
-            host.during(purpose);
-            let units: Vec<_> = lent.iter().map(|unit| unit.lend(&mut host)).collect();
-            let called = host.call(|host| match work {
-                Work::Prepare | Work::Start => component.prepare(host, resource.as_str(), &units),
-                Work::Release => component.release(host, resource.as_str(), &units),
-            });
-            called.map(|_| ())
+        self.call(component, move |component, host| {
+            host.is_start = is_start;
+            host.call(component, Call::about(kind, resource.as_str(), &[]), &lent).map(drop)
         })
         .await
     }
@@ -66,7 +64,7 @@ impl Core {
         let (calls, units) = (self.calls(), [Arc::clone(&held.unit)]);
         let (mut what, mut done) = (FailedCall::Release, Ok(()));
         if failed == Some(FailedCall::Prepare) {
-            (what, done) = (FailedCall::Prepare, calls.work(Work::Prepare, &held.asked, &units).await);
+            (what, done) = (FailedCall::Prepare, calls.work(CallKind::Prepare, &held.asked, &units).await);
         }
         let released = self.work_release(&calls, &held.resource, &held.asked, &units).await;
         if let Err(error) = released {
@@ -92,11 +90,11 @@ impl Core {
         units: &[Arc<UnitRecord>],
     ) -> Result<bool, CallError> {
         if units.is_empty() || !calls.has_lifecycle() {
-            return calls.work(Work::Release, asked, units).await.map(|()| true);
+            return calls.work(CallKind::Release, asked, units).await.map(|()| true);
         }
         let watching = self.wake.away.watch(units);
         self.look_for(calls, resource, units).await;
-        calls.work(Work::Release, asked, units).await?;
+        calls.work(CallKind::Release, asked, units).await?;
         self.look_for(calls, resource, units).await;
         let (there, away) = watching.end();
         self.allocations.released(self.name(), &there, true);

@@ -1,8 +1,8 @@
 //! What a component's calls took, and how near they came to its limits.
 
 use super::When;
-use devgate_types::component::Answer;
-use devgate_types::{CallError, GuestFault, Limit, Limits, words};
+use devgate_types::component::{CallKind, Cost};
+use devgate_types::{CallError, GuestFault, Limit, Limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,33 +12,11 @@ pub const BUCKETS: [u64; 9] = [50, 100, 250, 1_000, 5_000, 25_000, 100_000, 500_
 /// How long ago a call may have come near a limit to be worth a word.
 const LATELY: Duration = Duration::from_secs(3_600);
 
-/// What a component is called for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CallKind {
-    /// Everything that there is.
-    #[default]
-    Enumerate,
-    /// Verdicts.
-    Health,
-    /// What a container needs.
-    Allocate,
-    /// Which devices to take.
-    Choose,
-    /// Before a container has a device.
-    Prepare,
-    /// After it.
-    Release,
-}
-
-words!(
-    CallKind: Enumerate "enumerate", Health "health", Allocate "allocate", Choose "choose", Prepare "prepare", Release "release"
-);
-
 /// The calls of one kind since the host started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStatus {
     /// Which calls.
+    #[serde(with = "word")]
     pub call: CallKind,
     /// How many.
     pub count: u64,
@@ -71,6 +49,7 @@ pub struct Edge {
     /// The policy's key.
     pub limit: String,
     /// The call that did.
+    #[serde(with = "word")]
     pub call: CallKind,
     /// What it used, in the limit's unit: microseconds, bytes, or a count.
     pub used: u64,
@@ -82,7 +61,7 @@ pub struct Edge {
 
 /// What one call used.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Used {
+pub(crate) struct Used {
     memory: u64,
     memory_limit: u64,
     deadline: u64,
@@ -91,20 +70,35 @@ pub(super) struct Used {
 }
 
 impl Used {
-    /// What the answer says of it.
-    pub(super) fn of<T>(answer: &Answer<T>) -> Self {
-        let limits: &Limits = answer.host.limits();
-        let (memory, memory_limit) = (answer.cost.memory.0, limits.memory.0);
+    /// What was used of these limits.
+    pub(crate) fn of(cost: &Cost, limits: &Limits, read: u64) -> Self {
+        let (memory, memory_limit) = (cost.memory.0, limits.memory.0);
         Self {
             memory,
             memory_limit,
             deadline: micros(limits.deadline),
             limits: [
                 ("limits.memory", memory, memory_limit),
-                ("limits.host-calls", answer.cost.host_calls.into(), limits.host_calls.into()),
-                ("limits.read", answer.host.bytes_read(), limits.read.0),
+                ("limits.host-calls", cost.host_calls.into(), limits.host_calls.into()),
+                ("limits.read", read, limits.read.0),
             ],
         }
+    }
+}
+
+/// Which call it is, as a word.
+mod word {
+    use devgate_types::component::CallKind;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(call: &CallKind, to: S) -> Result<S::Ok, S::Error> {
+        call.as_str().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CallKind, D::Error> {
+        let word = String::deserialize(from)?;
+        let known = CallKind::ALL.into_iter().find(|known| known.as_str() == word);
+        known.ok_or_else(|| D::Error::custom(format!("\"{word}\" is no call")))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Where one plugin notes what it does, and what it found.
 
 use super::audit::LINES;
-use super::calls::{CallCounts, CallKind, Used};
+use super::calls::{CallCounts, Used};
 use super::{AllocationEnd, PluginStatus, RefusalKind, State, When};
 use crate::offer::AllocateError;
 use crate::units::Rejection;
 use devgate_policy::Derived;
-use devgate_types::component::Answer;
+use devgate_types::component::CallKind;
 use devgate_types::{Bucket, CallError, Mutex};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
@@ -162,17 +162,9 @@ impl StatusRecorder {
         self.noted().lines.line(Instant::now())
     }
 
-    /// Calls the component, and counts that.
-    pub(crate) fn record_call<T>(
-        &self,
-        call: CallKind,
-        work: impl FnOnce() -> Result<Answer<T>, CallError>,
-    ) -> Result<Answer<T>, CallError> {
-        let started = Instant::now();
-        let result = work();
-        let (took, end) = (started.elapsed(), result.as_ref().map(Used::of));
+    /// A call of the component ended.
+    pub(crate) fn record_call(&self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
         self.noted().calls.note(call, took, end);
-        result
     }
 
     /// The host gave up on a call, which has not returned.

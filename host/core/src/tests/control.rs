@@ -1,7 +1,7 @@
 //! Writing attributes: what the policy names, of what the call is about, and of nothing that another consumer has.
 
 use crate::allocations::Allocations;
-use crate::call::{CallHost, CallPurpose};
+use crate::call::CallHost;
 use crate::grants::Grants;
 use crate::ledger::{Footprint, Intent, Ledger, NotHeld, NotWritten, PluginIndex, Writing};
 use crate::plugin_services::PluginServices;
@@ -10,7 +10,7 @@ use crate::testing::*;
 use devgate_fake_node::RecordedNode;
 use devgate_node::DevicePath;
 use devgate_node::tree::Readers;
-use devgate_types::component::{Answered, Capabilities, Denied};
+use devgate_types::component::{Answered, CallKind, Capabilities, Denied};
 use devgate_types::{FailureKind, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -104,9 +104,13 @@ impl World {
     }
 
     /// What `release` of a unit that is made of `of` gets when it writes to `name`.
-    fn write_in(&self, purpose: Option<CallPurpose>, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
+    fn write_in(&self, kind: Option<CallKind>, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
         let mut host = self.host();
-        host.during(purpose.unwrap_or(CallPurpose::Release));
+        host.kind = kind.unwrap_or(CallKind::Release);
+        self.write_by(host, of, name, path, value)
+    }
+
+    fn write_by(&self, mut host: CallHost, of: &str, name: &str, path: &str, value: &str) -> Answered<()> {
         host.lends(&id(of), &[self.device(of)]);
         let target = host.hold_device(self.device(name));
         host.control_write(target, path, value)
@@ -161,7 +165,7 @@ fn what_the_policy_names_is_written_at_its_moment() {
     assert_eq!(world.written("0000:01:00.0", "reset"), "1");
     assert_eq!(world.release("0000:01:00.0", "mode", "2"), Ok(()));
     assert_eq!(world.written("0000:01:00.0", "mode"), "2");
-    let prepare = world.write_in(Some(CallPurpose::Prepare), "0000:00:02.0", "0000:00:02.0", "reset", "1");
+    let prepare = world.write_in(Some(CallKind::Prepare), "0000:00:02.0", "0000:00:02.0", "reset", "1");
     assert_eq!(prepare, Ok(()));
     assert_eq!(world.written("0000:00:02.0", "reset"), "1");
 }
@@ -170,17 +174,19 @@ fn what_the_policy_names_is_written_at_its_moment() {
 fn nothing_else_is_written_and_it_is_said_why() {
     let world = World::new();
     let gpu = "0000:01:00.0";
-    let with_purpose = |purpose| kind(world.write_in(Some(purpose), gpu, gpu, "reset", "1"));
+    let in_call = |call| kind(world.write_in(Some(call), gpu, gpu, "reset", "1"));
+    let mut start = world.host();
+    (start.kind, start.is_start) = (CallKind::Prepare, true);
     let said: Vec<_> = [
         kind(world.release(gpu, "vendor", "1")),
         kind(world.release(gpu, "reset", "2")),
         kind(world.release(gpu, "reset", "1\n")),
-        kind(world.write_in(Some(CallPurpose::Prepare), gpu, gpu, "mode", "1")),
-        with_purpose(CallPurpose::Allocate),
-        with_purpose(CallPurpose::Health),
-        with_purpose(CallPurpose::Enumerate),
-        with_purpose(CallPurpose::Choose),
-        with_purpose(CallPurpose::Start),
+        kind(world.write_in(Some(CallKind::Prepare), gpu, gpu, "mode", "1")),
+        in_call(CallKind::Allocate),
+        in_call(CallKind::Health),
+        in_call(CallKind::Enumerate),
+        in_call(CallKind::Choose),
+        kind(world.write_by(start, gpu, gpu, "reset", "1")),
         kind(world.write_in(None, "0000:01:00.1", gpu, "reset", "1")),
         kind(world.release("0000:00:02.0", "alias", "1")),
         kind(world.release("0000:00:02.0", "nothing", "1")),
@@ -307,7 +313,7 @@ fn what_nobody_waits_for_any_more_is_not_written() {
     let world = World::new();
     let given_up = CancellationToken::new();
     let mut host = world.host().until(given_up.clone());
-    host.during(CallPurpose::Prepare);
+    host.kind = CallKind::Prepare;
     let gpu = world.device("0000:01:00.0");
     host.lends(&id("0000:01:00.0"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
@@ -349,7 +355,7 @@ fn what_is_not_written_is_counted_as_such() {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
     let mut host = host_with(Arc::clone(&grants), Arc::new(PluginServices::none(&grants.policy)));
-    host.during(CallPurpose::Release);
+    host.kind = CallKind::Release;
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);
@@ -403,7 +409,7 @@ impl tracing::Subscriber for Audited {
 fn the_audit_log_has_each_write_and_each_refusal_once() {
     let world = World::new();
     let mut host = world.host();
-    host.during(CallPurpose::Release);
+    host.kind = CallKind::Release;
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));
     let target = host.hold_device(gpu);

@@ -1,12 +1,11 @@
 //! The kernel's log and the state, as a call is served them.
 
 use crate::allocations::Allocations;
-use crate::call::CallPurpose;
 use crate::grants::Grants;
 use crate::plugin_services::PluginServices;
 use crate::testing::*;
 use devgate_node::KernelLine;
-use devgate_types::component::{Answered, Capabilities, Denied};
+use devgate_types::component::{Answered, CallKind, Capabilities, Denied};
 use devgate_types::{CallError, Failure, FailureKind, GuestFault, Limit};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -34,24 +33,25 @@ fn the_blob_is_stored_in_calls_of_which_there_is_one_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let allocations = Allocations::of_new_node(dir.path()).unwrap();
     let (grants, services) = world(&allocations);
-    let with_purpose = |purpose| {
+    let during = |kind| {
         let mut host = host_with(Arc::clone(&grants), Arc::clone(&services));
-        host.during(purpose);
+        host.kind = kind;
         host
     };
-    for purpose in [CallPurpose::Enumerate, CallPurpose::Health, CallPurpose::Release] {
-        let mut host = with_purpose(purpose);
+    for kind in [CallKind::Enumerate, CallKind::Health, CallKind::Release] {
+        let mut host = during(kind);
         let mut blob = host.state_load().unwrap();
         blob.push(b'x');
         assert_eq!(host.state_store(&blob), Ok(()));
     }
-    for purpose in [CallPurpose::Allocate, CallPurpose::Choose, CallPurpose::Prepare, CallPurpose::Start] {
-        let mut host = with_purpose(purpose);
+    let mut start = during(CallKind::Prepare);
+    start.is_start = true;
+    for mut host in [CallKind::Allocate, CallKind::Choose, CallKind::Prepare].map(during).into_iter().chain([start]) {
         let refused = failure(host.state_store(b"no"));
         assert_eq!(refused.kind, FailureKind::Unsupported, "{}", refused.message);
         assert_eq!(host.state_load().unwrap(), b"xxx");
     }
-    let mut large = with_purpose(CallPurpose::Health);
+    let mut large = during(CallKind::Health);
     assert_eq!(failure(large.state_store(&[0; 65_537])).kind, FailureKind::Limit);
     // After a restart of the host it is there, and what was not stored is not.
     let (grants, services) = world(&Allocations::of_new_node(dir.path()).unwrap());
@@ -63,7 +63,7 @@ fn a_call_that_took_too_long_stores_nothing() {
     let (grants, services) = world(&Allocations::forgetful());
     let given_up = CancellationToken::new();
     let mut late = host_with(grants, services).until(given_up.clone());
-    late.during(CallPurpose::Health);
+    late.kind = CallKind::Health;
     assert_eq!(late.state_store(b"in time"), Ok(()));
     given_up.cancel();
     assert_eq!(failure(late.state_store(b"late")).kind, FailureKind::Busy);
@@ -78,7 +78,7 @@ fn a_disk_that_fails_is_the_admins_business() {
     // A directory where the file would be.
     std::fs::create_dir_all(dir.path().join("state/p/x")).unwrap();
     let mut host = host_with(grants, services);
-    host.during(CallPurpose::Health);
+    host.kind = CallKind::Health;
     let (loaded, stored) = (failure(host.state_load()), failure(host.state_store(b"x")));
     assert_eq!((loaded.kind, stored.kind), (FailureKind::Io, FailureKind::Io));
     assert_eq!(
@@ -97,7 +97,7 @@ fn a_trial_is_told_nothing_by_the_numbers_of_the_patterns_of_another_policy() {
         let policy = plugin_policy(&policy_of(policy));
         let grants = Arc::new(Grants::new(node().into(), policy));
         let mut host = host_with(grants, Arc::clone(&services));
-        host.on_trial(CallPurpose::Health);
+        host.on_trial();
         host.kernel_log_since("", 10).unwrap().events.len()
     };
     assert_eq!(trial("    kernel-log: ['^(widget)', '^ACME: Fault \\((.*)\\): ([0-9]+)']\n"), 0);

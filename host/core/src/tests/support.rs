@@ -10,7 +10,7 @@ use crate::plugin_services::PluginServices;
 use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
-use devgate_types::component::{Answer, Capabilities, Component, Cost, Profile};
+use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
 use devgate_types::{CallError, Edits, HostFault, Pool, Unit, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -200,40 +200,17 @@ impl Component for Fake {
         &self.profile
     }
 
-    fn enumerate(&self, mut host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
-        Ok(Answer { value: (self.enumerate)(&mut *host)?, host, cost: Cost::default() })
-    }
-
-    fn health(
-        &self,
-        mut host: Box<dyn Capabilities>,
-        _: &str,
-        units: &[Unit],
-    ) -> Result<Answer<Vec<Verdict>>, CallError> {
-        Ok(Answer { value: (self.health)(&mut *host, units)?, host, cost: Cost::default() })
-    }
-
-    fn allocate(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<Edits>, CallError> {
-        Ok(Answer { value: (self.allocate)(&mut *host, units)?, host, cost: Cost::default() })
-    }
-
-    fn choose(
-        &self,
-        host: Box<dyn Capabilities>,
-        _: &str,
-        available: &[Unit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Answer<Vec<String>>, CallError> {
-        Ok(Answer { value: (self.choose)(available, must_include, size)?, host, cost: Cost::default() })
-    }
-
-    fn prepare(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        Ok(Answer { value: (self.prepare)(&mut *host, units)?, host, cost: Cost::default() })
-    }
-
-    fn release(&self, mut host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<()>, CallError> {
-        Ok(Answer { value: (self.release)(&mut *host, units)?, host, cost: Cost::default() })
+    fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError> {
+        let (units, mut output) = (call.units, Output::default());
+        match call.kind {
+            CallKind::Enumerate => output.pools = (self.enumerate)(host)?,
+            CallKind::Health => output.verdicts = (self.health)(host, units)?,
+            CallKind::Allocate => output.edits = (self.allocate)(host, units)?,
+            CallKind::Choose => output.choice = (self.choose)(units, call.must_include, call.size)?,
+            CallKind::Prepare => (self.prepare)(host, units)?,
+            CallKind::Release => (self.release)(host, units)?,
+        }
+        Ok((output, Cost::default()))
     }
 }
 

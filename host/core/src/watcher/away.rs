@@ -100,7 +100,7 @@ mod tests {
 
     /// The two GPUs of the node.
     fn units() -> Vec<Arc<UnitRecord>> {
-        let (inventory, _) = Inventory::ask(&Fake::gpus(), Box::new(call_host())).unwrap();
+        let (inventory, _) = Inventory::ask(&Fake::gpus(), &mut call_host()).unwrap();
         inventory.units().cloned().collect()
     }
 

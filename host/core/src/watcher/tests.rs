@@ -23,7 +23,7 @@ impl Woken {
         let policy = plugin_policy(policy);
         let mut inventory = Inventory::default();
         if units {
-            inventory = Inventory::ask(&Fake::gpus(), Box::new(call_host())).unwrap().0;
+            inventory = Inventory::ask(&Fake::gpus(), &mut call_host()).unwrap().0;
         }
         let watcher = Watcher::new(node.clone().into());
         watcher.register(PluginIndex(0), Interest::new(&policy, &inventory, Arc::clone(&wake), matched_lines(&policy)));
@@ -89,7 +89,7 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
     };
     let devices = host.devices("pci").unwrap();
     assert_eq!(devices.len(), 2);
-    let (inventory, rejected) = Inventory::ask(&Fake::gpus(), Box::new(host)).unwrap();
+    let (inventory, rejected) = Inventory::ask(&Fake::gpus(), &mut host).unwrap();
     assert_eq!(rejected, []);
     let interest = interest(inventory);
     let node = node();

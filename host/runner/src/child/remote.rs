@@ -1,9 +1,10 @@
 //! The host's capabilities, as the sandbox sees them in a runner: each question is a message, and each answer another.
 
+use crate::message::question::{Argument, Value, questions};
 use crate::message::wire::{self, Function, answer::Answer as Given};
 use crate::socket::{MOST_DOWN, Socket};
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
-use devgate_types::{CallError, DeviceHandle, HostFault, Limits, MountHandle, Mutex, NodeHandle, NodeKind, NodeNumber};
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use devgate_types::{CallError, DeviceHandle, HostFault, Limits, MountHandle, Mutex, NodeHandle};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,18 +52,6 @@ impl Remote {
             None => Err(other()),
         }
     }
-
-    fn of_device(&mut self, function: Function, device: DeviceHandle, name: &str) -> Answered<Given> {
-        self.ask(wire::Ask { handle: device.0, name: name.to_owned(), ..asking(function) })
-    }
-}
-
-fn asking(function: Function) -> wire::Ask {
-    wire::Ask { function: function.into(), ..wire::Ask::default() }
-}
-
-fn named(function: Function, name: &str) -> wire::Ask {
-    wire::Ask { name: name.to_owned(), ..asking(function) }
 }
 
 fn broken(why: &str) -> Denied {
@@ -74,58 +63,15 @@ fn other() -> Denied {
     broken("its host answers something else")
 }
 
-fn text(given: Given) -> Answered<String> {
-    match given {
-        Given::Text(text) => Ok(text),
-        _ => Err(other()),
-    }
-}
-
-fn texts(given: Given) -> Answered<Vec<String>> {
-    match given {
-        Given::Texts(texts) => Ok(texts.texts),
-        _ => Err(other()),
-    }
-}
-
-fn bytes(given: Given) -> Answered<Vec<u8>> {
-    match given {
-        Given::Bytes(bytes) => Ok(bytes),
-        _ => Err(other()),
-    }
-}
-
-fn number(given: Given) -> Answered<u32> {
-    match given {
-        Given::Number(number) => Ok(number),
-        _ => Err(other()),
-    }
-}
-
-/// A number, or nothing.
-fn perhaps(given: Given) -> Answered<Option<u32>> {
-    match given {
-        Given::Nothing(_) => Ok(None),
-        given => number(given).map(Some),
-    }
-}
-
-fn numbers(given: Given) -> Answered<Vec<u32>> {
-    match given {
-        Given::Handles(numbers) => Ok(numbers.numbers),
-        _ => Err(other()),
-    }
-}
-
-fn nothing(given: Given) -> Answered<()> {
-    match given {
-        Given::Nothing(_) => Ok(()),
-        _ => Err(other()),
-    }
-}
-
-fn devices(given: Given) -> Answered<Vec<DeviceHandle>> {
-    Ok(numbers(given)?.into_iter().map(DeviceHandle).collect())
+/// Asks each question of the table.
+macro_rules! ask {
+    ($($function:ident $name:ident($($argument:ident: $type:ty = $field:ident),*) -> $value:ty;)*) => {$(
+        fn $name(&mut self, $($argument: $type),*) -> Answered<$value> {
+            let fields = wire::Ask { $($field: Argument::said($argument),)* ..wire::Ask::default() };
+            let given = self.ask(wire::Ask { function: Function::$function.into(), ..fields })?;
+            Value::heard(given).ok_or_else(other)
+        }
+    )*};
 }
 
 impl Capabilities for Remote {
@@ -133,147 +79,16 @@ impl Capabilities for Remote {
         &self.limits
     }
 
-    fn devices(&mut self, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        devices(self.ask(named(Function::Devices, subsystem))?)
-    }
-
-    fn device_by_name(&mut self, subsystem: &str, name: &str) -> Answered<DeviceHandle> {
-        let ask = wire::Ask { value: name.to_owned(), ..named(Function::DeviceByName, subsystem) };
-        number(self.ask(ask)?).map(DeviceHandle)
-    }
-
-    fn device_name(&mut self, device: DeviceHandle) -> Answered<String> {
-        text(self.of_device(Function::DeviceName, device, "")?)
-    }
-
-    fn device_subsystem(&mut self, device: DeviceHandle) -> Answered<String> {
-        text(self.of_device(Function::DeviceSubsystem, device, "")?)
-    }
-
-    fn device_driver(&mut self, device: DeviceHandle) -> Answered<Option<String>> {
-        match self.of_device(Function::DeviceDriver, device, "")? {
-            Given::Nothing(_) => Ok(None),
-            given => text(given).map(Some),
-        }
-    }
-
-    fn device_location(&mut self, device: DeviceHandle) -> Answered<String> {
-        text(self.of_device(Function::DeviceLocation, device, "")?)
-    }
-
-    fn device_numa_node(&mut self, device: DeviceHandle) -> Answered<Option<u32>> {
-        perhaps(self.of_device(Function::DeviceNumaNode, device, "")?)
-    }
-
-    fn attribute(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
-        text(self.of_device(Function::Attribute, device, path)?)
-    }
-
-    fn attribute_bytes(&mut self, device: DeviceHandle, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        bytes(self.ask(wire::Ask { handle: device.0, offset, length, ..named(Function::AttributeBytes, path) })?)
-    }
-
-    fn entries(&mut self, device: DeviceHandle, path: &str) -> Answered<Vec<String>> {
-        texts(self.of_device(Function::Entries, device, path)?)
-    }
-
-    fn link(&mut self, device: DeviceHandle, path: &str) -> Answered<String> {
-        text(self.of_device(Function::Link, device, path)?)
-    }
-
-    fn related(&mut self, device: DeviceHandle, link: &str) -> Answered<DeviceHandle> {
-        number(self.of_device(Function::Related, device, link)?).map(DeviceHandle)
-    }
-
-    fn parent(&mut self, device: DeviceHandle) -> Answered<Option<DeviceHandle>> {
-        let parent = perhaps(self.of_device(Function::Parent, device, "")?)?;
-        Ok(parent.map(DeviceHandle))
-    }
-
-    fn children(&mut self, device: DeviceHandle, subsystem: &str) -> Answered<Vec<DeviceHandle>> {
-        devices(self.of_device(Function::Children, device, subsystem)?)
-    }
-
-    fn nodes(&mut self, device: DeviceHandle) -> Answered<Vec<NodeHandle>> {
-        let nodes = numbers(self.of_device(Function::Nodes, device, "")?)?;
-        Ok(nodes.into_iter().map(NodeHandle).collect())
-    }
-
-    fn node_at(&mut self, path: &str) -> Answered<NodeHandle> {
-        number(self.ask(named(Function::NodeAt, path))?).map(NodeHandle)
-    }
-
-    fn mount(&mut self, name: &str) -> Answered<MountHandle> {
-        number(self.ask(named(Function::Mount, name))?).map(MountHandle)
-    }
-
-    fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {
-        let ask = wire::Ask { handle: node.0, ..asking(Function::Node) };
-        let Given::Node(node) = self.ask(ask)? else {
-            return Err(other());
-        };
-        let (major, minor) = (node.major, node.minor);
-        let kind = if node.block { NodeKind::Block } else { NodeKind::Character };
-        Ok(NodeInfo {
-            path: node.path,
-            number: NodeNumber { kind, major, minor },
-            owner: node.owner.map(|owner| (owner.name, owner.subsystem)),
-        })
-    }
-
-    fn mount_source(&mut self, mount: MountHandle) -> Answered<(String, bool)> {
-        let ask = wire::Ask { handle: mount.0, ..asking(Function::MountSource) };
-        match self.ask(ask)? {
-            Given::Mount(mount) => Ok((mount.source, mount.writable)),
-            _ => Err(other()),
-        }
-    }
-
-    fn file_text(&mut self, path: &str) -> Answered<String> {
-        text(self.ask(named(Function::FileText, path))?)
-    }
-
-    fn file_read(&mut self, path: &str, offset: u64, length: u32) -> Answered<Vec<u8>> {
-        bytes(self.ask(wire::Ask { offset, length, ..named(Function::FileRead, path) })?)
-    }
-
-    fn file_entries(&mut self, path: &str) -> Answered<Vec<String>> {
-        texts(self.ask(named(Function::FileEntries, path))?)
-    }
-
-    fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let ask = wire::Ask { length: most, ..named(Function::KernelLogSince, cursor) };
-        let Given::Batch(batch) = self.ask(ask)? else {
-            return Err(other());
-        };
-        let event =
-            |event: wire::Event| LogEvent { pattern: event.pattern, captures: event.captures, micros: event.micros };
-        Ok(LogBatch { events: batch.events.into_iter().map(event).collect(), cursor: batch.cursor, gap: batch.gap })
-    }
-
-    fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()> {
-        nothing(self.ask(wire::Ask {
-            handle: device.0,
-            value: value.to_owned(),
-            ..named(Function::ControlWrite, path)
-        })?)
-    }
-
-    fn state_load(&mut self) -> Answered<Vec<u8>> {
-        bytes(self.ask(asking(Function::StateLoad))?)
-    }
-
-    fn state_store(&mut self, blob: &[u8]) -> Answered<()> {
-        nothing(self.ask(wire::Ask { blob: blob.to_owned(), ..asking(Function::StateStore) })?)
-    }
+    questions!(ask);
 
     fn config(&mut self) -> Arc<str> {
         if let Some(config) = &self.config {
             return Arc::clone(config);
         }
         // Where there is no answer the host is gone, and with it all that this call could give.
-        let config = self.ask(asking(Function::Config)).and_then(text);
-        Arc::clone(self.config.insert(config.map_or_else(|_| Arc::from("null"), Arc::from)))
+        let config = self.ask(wire::Ask { function: Function::Config.into(), ..wire::Ask::default() });
+        let config = config.ok().and_then(String::heard);
+        Arc::clone(self.config.insert(config.map_or_else(|| Arc::from("null"), Arc::from)))
     }
 
     fn log(&mut self, level: LogLevel, message: &str) {
@@ -291,9 +106,5 @@ impl Capabilities for Remote {
 
     fn bytes_read(&self) -> u64 {
         self.bytes_read
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
     }
 }

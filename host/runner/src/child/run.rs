@@ -2,11 +2,12 @@
 
 use super::remote::Remote;
 use super::{ChildError, check_build, fence, numbers};
-use crate::message::wire::{self, Export, from_runner, item, to_runner, verdict};
+use crate::message::kind;
+use crate::message::wire::{self, from_runner, item, to_runner, verdict};
 use crate::program::RUNNER;
 use crate::socket::{MOST_DOWN, Socket, SocketError};
 use devgate_confine::{Filter, Limits as Confinement, Network, begin, forbid};
-use devgate_types::component::{Capabilities, Component, Cost, Profile};
+use devgate_types::component::{Call, Capabilities, Cost, Output, Profile};
 use devgate_types::load::Refusal;
 use devgate_types::{ByteSize, CallError, Edits, Limits, Mutex, Pool, Property, Unit, Verdict};
 use std::fs::File;
@@ -41,10 +42,13 @@ pub struct Loading {
 /// Makes a component ready to be called.
 pub type Load = fn(Loading) -> Result<Ready, Refusal>;
 
+/// Makes a call of the component, whose questions this answers.
+pub type Callee = dyn Fn(&Call<'_>, Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> + Send + Sync;
+
 /// A component that can be called, once this process is confined.
 pub struct Ready {
     /// What is called.
-    pub component: Arc<dyn Component>,
+    pub call: Arc<Callee>,
     /// Whether it exports what it must, for which some of its code runs.
     pub check: Box<dyn FnOnce() -> Result<(), Refusal>>,
 }
@@ -77,14 +81,14 @@ fn work(load: Load) -> Result<(), ChildError> {
         loading => loading.map(load)?,
     };
     drop(code);
-    let Ready { component, check } = match loaded {
+    let Ready { call, check } = match loaded {
         Ok(ready) => ready,
         Err(why) => {
             let _ = first.send(&said(from_runner::Kind::Refused(why.into())));
             return Ok(());
         }
     };
-    let of_second = Arc::clone(&component);
+    let of_second = Arc::clone(&call);
     let lane = thread::Builder::new().name("lane".into()).stack_size(LANE_STACK);
     let (here, is_here) = mpsc::sync_channel(1);
     let lane = lane.spawn(move || {
@@ -103,7 +107,7 @@ fn work(load: Load) -> Result<(), ChildError> {
     if first.send(&said(ready)).is_err() || !may_run {
         return Ok(());
     }
-    serve(first, &*component);
+    serve(first, &*call);
     let _ = lane.join();
     Ok(())
 }
@@ -152,56 +156,39 @@ fn said(kind: from_runner::Kind) -> wire::FromRunner {
 }
 
 /// One call after the other, until the host closes the socket.
-pub(crate) fn serve(host: Socket, component: &dyn Component) {
+pub(crate) fn serve(host: Socket, callee: &Callee) {
     let host = Arc::new(Mutex::new(host));
     loop {
         let message = host.lock().receive::<wire::ToRunner>(MOST_DOWN);
         let Ok(wire::ToRunner { kind: Some(to_runner::Kind::Call(call)) }) = message else {
             return;
         };
-        let outcome = answer(&host, component, call);
+        let outcome = answer(&host, callee, call);
         if finish(&mut host.lock(), outcome).is_err() {
             return;
         }
     }
 }
 
-type Items = Vec<item::Item>;
-
-fn answer(
-    host: &Arc<Mutex<Socket>>,
-    component: &dyn Component,
-    mut call: wire::Call,
-) -> Result<(Items, Cost), CallError> {
-    let limits: Limits = call.limits.take().unwrap_or_default().into();
-    let remote: Box<dyn Capabilities> = Box::new(Remote::new(Arc::clone(host), limits, call.config.take()));
-    let units: Vec<Unit> = std::mem::take(&mut call.units).into_iter().map(Unit::from).collect();
-    let resource = call.resource.as_str();
-    Ok(match call.export() {
-        Export::Enumerate => {
-            let answer = component.enumerate(remote)?;
-            (of_pools(answer.value), answer.cost)
-        }
-        Export::Health => {
-            let answer = component.health(remote, resource, &units)?;
-            (answer.value.into_iter().map(of_verdict).collect(), answer.cost)
-        }
-        Export::Allocate => {
-            let answer = component.allocate(remote, resource, &units)?;
-            (of_edits(answer.value), answer.cost)
-        }
-        Export::Choose => {
-            let answer = component.choose(remote, resource, &units, &call.must_include, call.size)?;
-            (answer.value.into_iter().map(item::Item::Choice).collect(), answer.cost)
-        }
-        Export::Prepare => (Items::new(), component.prepare(remote, resource, &units)?.cost),
-        Export::Release => (Items::new(), component.release(remote, resource, &units)?.cost),
-    })
+fn answer(host: &Arc<Mutex<Socket>>, callee: &Callee, call: wire::Call) -> Result<(Output, Cost), CallError> {
+    let limits = call.limits.unwrap_or_default().into();
+    let units: Vec<Unit> = call.units.into_iter().map(Unit::from).collect();
+    let asked = Call {
+        kind: kind(call.function),
+        resource: &call.resource,
+        units: &units,
+        must_include: &call.must_include,
+        size: call.size,
+    };
+    callee(&asked, Box::new(Remote::new(Arc::clone(host), limits, call.config)))
 }
 
-fn finish(host: &mut Socket, outcome: Result<(Items, Cost), CallError>) -> Result<(), SocketError> {
+fn finish(host: &mut Socket, outcome: Result<(Output, Cost), CallError>) -> Result<(), SocketError> {
     let done = match outcome {
-        Ok((items, cost)) => {
+        Ok((output, cost)) => {
+            let verdicts = output.verdicts.into_iter().map(of_verdict);
+            let choice = output.choice.into_iter().map(item::Item::Choice);
+            let items = of_pools(output.pools).into_iter().chain(verdicts).chain(of_edits(output.edits)).chain(choice);
             for item in items {
                 host.add(&said(from_runner::Kind::Item(wire::Item { item: Some(item) })))?;
             }
@@ -211,6 +198,8 @@ fn finish(host: &mut Socket, outcome: Result<(Items, Cost), CallError>) -> Resul
     };
     host.send(&said(from_runner::Kind::Done(done)))
 }
+
+type Items = Vec<item::Item>;
 
 fn of_pools(pools: Vec<Pool>) -> Items {
     let mut items = Items::new();

@@ -4,37 +4,27 @@ use super::wire::{self, failure::Kind, fault};
 use devgate_types::{ByteSize, CallError, Failure, FailureKind, GuestFault, GuestText, HostFault, Limit};
 use std::time::Duration;
 
-impl From<FailureKind> for Kind {
-    fn from(kind: FailureKind) -> Self {
-        match kind {
-            FailureKind::Denied => Self::Denied,
-            FailureKind::NotFound => Self::NotFound,
-            FailureKind::Gone => Self::Gone,
-            FailureKind::Invalid => Self::Invalid,
-            FailureKind::Io => Self::Io,
-            FailureKind::Limit => Self::Limit,
-            FailureKind::Busy => Self::Busy,
-            FailureKind::Unsupported => Self::Unsupported,
-            FailureKind::Other => Self::Other,
+/// The kinds of failure, which are the same on both sides.
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        impl From<FailureKind> for Kind {
+            fn from(kind: FailureKind) -> Self {
+                match kind {
+                    $(FailureKind::$kind => Self::$kind,)*
+                }
+            }
         }
-    }
-}
 
-impl From<Kind> for FailureKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Denied => Self::Denied,
-            Kind::NotFound => Self::NotFound,
-            Kind::Gone => Self::Gone,
-            Kind::Invalid => Self::Invalid,
-            Kind::Io => Self::Io,
-            Kind::Limit => Self::Limit,
-            Kind::Busy => Self::Busy,
-            Kind::Unsupported => Self::Unsupported,
-            Kind::Other => Self::Other,
+        impl From<Kind> for FailureKind {
+            fn from(kind: Kind) -> Self {
+                match kind {
+                    $(Kind::$kind => Self::$kind,)*
+                }
+            }
         }
-    }
+    };
 }
+kinds!(Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
 
 impl From<Failure> for wire::Failure {
     fn from(failure: Failure) -> Self {

@@ -1,7 +1,8 @@
 //! The parts of an answer, put together as far as the call's limits go.
 
-use crate::message::wire::{self, Export, item::Item, verdict};
-use devgate_types::{Edits, Limits, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
+use crate::message::wire::{self, item::Item, verdict};
+use devgate_types::component::{CallKind, Output};
+use devgate_types::{Limits, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
 use prost::Message;
 
 /// What a part counts besides its bytes: about what it takes here.
@@ -13,24 +14,14 @@ const TIMES: u64 = 4;
 /// What came so far.
 #[derive(Debug)]
 pub(crate) struct Collected {
-    export: Export,
+    kind: CallKind,
     left: u64,
-    pub(crate) pools: Vec<Pool>,
-    pub(crate) verdicts: Vec<Verdict>,
-    pub(crate) edits: Edits,
-    pub(crate) choice: Vec<String>,
+    pub(super) output: Output,
 }
 
 impl Collected {
-    pub(super) fn new(export: Export, limits: &Limits) -> Self {
-        Self {
-            export,
-            left: limits.transfer.0.saturating_mul(TIMES),
-            pools: Vec::new(),
-            verdicts: Vec::new(),
-            edits: Edits::default(),
-            choice: Vec::new(),
-        }
+    pub(super) fn new(kind: CallKind, limits: &Limits) -> Self {
+        Self { kind, left: limits.transfer.0.saturating_mul(TIMES), output: Output::default() }
     }
 
     /// Takes the next part.
@@ -43,18 +34,19 @@ impl Collected {
         let left = self.left.checked_sub(size.saturating_add(BESIDES));
         self.left = left.ok_or("its answer is longer than limits.transfer lets any be")?;
         let item = item.item.ok_or(OTHER)?;
-        match (self.export, item) {
-            (Export::Enumerate, Item::Pool(resource)) => {
-                self.pools.push(Pool { resource, units: Vec::new(), shared_nodes: Vec::new(), properties: Vec::new() })
+        let Output { pools, verdicts, edits, choice } = &mut self.output;
+        match (self.kind, item) {
+            (CallKind::Enumerate, Item::Pool(resource)) => {
+                pools.push(Pool { resource, units: Vec::new(), shared_nodes: Vec::new(), properties: Vec::new() })
             }
-            (Export::Enumerate, item) => in_pool(self.pools.last_mut().ok_or(OTHER)?, item).ok_or(OTHER)?,
-            (Export::Health, Item::Verdict(said)) => self.verdicts.push(verdict(said)),
-            (Export::Allocate, Item::Env(env)) => self.edits.env.push(env.into()),
-            (Export::Allocate, Item::Mount(mount)) => self.edits.mounts.push(MountHandle(mount)),
-            (Export::Allocate, Item::Annotation(annotation)) => self.edits.annotations.push(annotation.into()),
-            (Export::Allocate, Item::Cdi(name)) => self.edits.cdi.push(name),
-            (Export::Allocate, Item::EditsProperty(property)) => self.edits.properties.push(property.into()),
-            (Export::Choose, Item::Choice(id)) => self.choice.push(id),
+            (CallKind::Enumerate, item) => in_pool(pools.last_mut().ok_or(OTHER)?, item).ok_or(OTHER)?,
+            (CallKind::Health, Item::Verdict(said)) => verdicts.push(verdict(said)),
+            (CallKind::Allocate, Item::Env(env)) => edits.env.push(env.into()),
+            (CallKind::Allocate, Item::Mount(mount)) => edits.mounts.push(MountHandle(mount)),
+            (CallKind::Allocate, Item::Annotation(annotation)) => edits.annotations.push(annotation.into()),
+            (CallKind::Allocate, Item::Cdi(name)) => edits.cdi.push(name),
+            (CallKind::Allocate, Item::EditsProperty(property)) => edits.properties.push(property.into()),
+            (CallKind::Choose, Item::Choice(id)) => choice.push(id),
             _ => return Err(OTHER),
         }
         Ok(())

@@ -3,9 +3,12 @@
 use super::collect::Collected;
 use super::host_calls::{Interfaces, serve};
 use super::prefetch::Habits;
-use crate::message::wire::{self, Export, answer::Answer as Given, from_runner, to_runner};
+use crate::message::{
+    self,
+    wire::{self, answer::Answer as Given, from_runner, to_runner},
+};
 use crate::socket::{MOST_UP, Socket, SocketError};
-use devgate_types::component::{Capabilities, Cost, LogLevel};
+use devgate_types::component::{Call, CallKind, Capabilities, Cost, LogLevel, Output};
 use devgate_types::{ByteSize, CallError, Limit, Limits};
 use std::time::{Duration, Instant};
 
@@ -23,7 +26,7 @@ const LAST_LINE: u64 = 1 << 10;
 /// A call that is to be made.
 pub(crate) struct Wanted {
     pub(super) message: wire::ToRunner,
-    pub(super) export: Export,
+    pub(super) kind: CallKind,
     pub(super) interfaces: Interfaces,
     pub(super) limits: Limits,
     /// How long it may take: the deadline, or what is left of it.
@@ -32,27 +35,29 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// A call with what it may use up, and with what most components ask in each: so a warm one is one question and one answer.
-    pub(crate) fn new(call: wire::Call, interfaces: Interfaces, host: &mut dyn Capabilities) -> Self {
-        let (export, limits, config) = (call.export(), host.limits().clone(), host.config());
-        let config = (config.len() <= CONFIG).then(|| config.as_ref().to_owned());
-        let call = wire::Call { limits: Some((&limits).into()), config, ..call };
+    pub(crate) fn new(call: &Call<'_>, interfaces: Interfaces, host: &mut dyn Capabilities) -> Self {
+        let (limits, config) = (host.limits().clone(), host.config());
+        let message = wire::Call {
+            function: message::function(call.kind),
+            resource: call.resource.to_owned(),
+            units: call.units.iter().map(wire::Unit::from).collect(),
+            must_include: call.must_include.to_vec(),
+            size: call.size,
+            limits: Some((&limits).into()),
+            config: (config.len() <= CONFIG).then(|| config.as_ref().to_owned()),
+        };
         Self {
-            message: wire::ToRunner { kind: Some(to_runner::Kind::Call(call)) },
-            export,
+            message: wire::ToRunner { kind: Some(to_runner::Kind::Call(message)) },
+            kind: call.kind,
             interfaces,
             most: limits.deadline,
             limits,
         }
     }
 
-    /// What it is called in the contract.
-    pub(super) fn name(&self) -> String {
-        self.export.as_str_name().to_lowercase()
-    }
-
     /// Whether a pod waits for it.
     pub(super) fn is_waited_for(&self) -> bool {
-        matches!(self.export, Export::Allocate | Export::Choose | Export::Prepare)
+        matches!(self.kind, CallKind::Allocate | CallKind::Choose | CallKind::Prepare)
     }
 }
 
@@ -99,7 +104,7 @@ impl Lane {
     /// One call. Its time is what the runner takes; what the host takes to answer is not counted, but no question is answered once all of
     /// it is over the deadline.
     #[tracing::instrument(name = "runner.call", level = "trace", skip_all)]
-    pub(crate) fn call(&mut self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Collected, Cost), Ended> {
+    pub(crate) fn call(&mut self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Output, Cost), Ended> {
         if self.is_over {
             return Err(Ended::NotBegun);
         }
@@ -108,7 +113,7 @@ impl Lane {
         outcome
     }
 
-    fn converse(&mut self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Collected, Cost), Ended> {
+    fn converse(&mut self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Output, Cost), Ended> {
         let Wanted { limits, .. } = wanted;
         if self.socket.is_ahead() {
             return Err(Ended::Broke("it answers before it is asked".to_owned()));
@@ -116,7 +121,7 @@ impl Lane {
         let late = || Ended::Late(Limit::Deadline(limits.deadline));
         let patience = wanted.most + GRACE;
         let mut left = patience;
-        let (mut collected, mut habits) = (Collected::new(wanted.export, limits), Habits::default());
+        let (mut collected, mut habits) = (Collected::new(wanted.kind, limits), Habits::default());
         let mut log = limits.log.0.saturating_add(LAST_LINE);
         // A list of attributes is one call to the host, and a question for each.
         let (mut questions, mut may_ask) = (u64::from(limits.host_calls).saturating_mul(LIST), true);
@@ -134,7 +139,7 @@ impl Lane {
                         return Err(Ended::Broke("it asks more than it may".to_owned()));
                     }
                     questions -= 1;
-                    let answer = serve(host, ask, wanted.interfaces, &mut habits);
+                    let answer = serve(host, ask, &wanted.interfaces, &mut habits);
                     let answer = answer.map_err(|what| Ended::Broke(what.to_owned()))?;
                     may_ask = !matches!(answer.answer, Some(Given::End(_)));
                     let answer = wire::ToRunner { kind: Some(to_runner::Kind::Answer(answer)) };
@@ -158,7 +163,7 @@ impl Lane {
                     }
                     let cost =
                         Cost { time: begun.elapsed(), memory: ByteSize(done.memory), host_calls: done.host_calls };
-                    return Ok((collected, cost));
+                    return Ok((collected.output, cost));
                 }
                 _ => return Err(Ended::Broke("it says something that is not in the protocol".to_owned())),
             }

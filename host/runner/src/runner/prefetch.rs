@@ -3,7 +3,7 @@
 //!
 //! Attributes are not: reading one may wake its device, and a component may look first whether that sleeps.
 
-use super::host_calls::given;
+use crate::message::question::answer;
 use crate::message::wire::{self, Function, answer::Answer as Given};
 use devgate_types::component::Capabilities;
 use std::collections::HashMap;
@@ -104,7 +104,7 @@ impl Habits {
         ahead: &mut Vec<wire::Ahead>,
     ) -> Option<Given> {
         let ask = wire::Ask { function: function.into(), handle, ..wire::Ask::default() };
-        let answer = given(host, function, &ask).ok()?;
+        let answer = answer(host, function, &ask).ok()?;
         ahead.push(wire::Ahead {
             function: function.into(),
             handle,

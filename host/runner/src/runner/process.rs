@@ -4,7 +4,7 @@ use super::Start;
 use super::lane::{Ended, Lane, Wanted};
 use crate::message::wire::{self, from_runner, to_runner};
 use crate::socket::{MOST_UP, Socket, SocketError};
-use devgate_types::component::{Capabilities, Cost};
+use devgate_types::component::{Capabilities, Cost, Output};
 use devgate_types::load::Refusal;
 use devgate_types::{CallError, GuestFault, GuestText, HostFault, Mutex};
 use rustix::process::Signal;
@@ -85,7 +85,7 @@ impl Process {
     }
 
     /// Makes a call; others on the same lane wait for its end.
-    pub(super) fn call(&self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(super::Collected, Cost), Ended> {
+    pub(super) fn call(&self, wanted: &Wanted, host: &mut dyn Capabilities) -> Result<(Output, Cost), Ended> {
         let [first, second] = &self.lanes;
         let lane = if wanted.is_waited_for() { first } else { second };
         lane.lock().call(wanted, host)

@@ -1,11 +1,10 @@
 //! A component that asks everything, called with a boundary and without.
 
 use super::fake::{DEVICES, Fake};
-use crate::child::run::serve;
-use crate::message::wire::{self, Export};
-use crate::runner::{Collected, Ended, Interfaces, Lane, Wanted};
+use crate::child::run::{Callee, serve};
+use crate::runner::{Ended, Interfaces, Lane, Wanted};
 use crate::socket::Socket;
-use devgate_types::component::{Answer, Capabilities, Component, Cost, LogLevel, Profile};
+use devgate_types::component::{Call, CallKind, Capabilities, Cost, Denied, LogLevel, Output};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Edits, Failure, FailureKind, GuestFault, Limit, Limits, MountHandle, NodeHandle,
     Pool, Property, Unit, Verdict,
@@ -15,16 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-/// Asks everything in `enumerate`, and says in the properties of its pool what it was answered.
-struct Curious(Profile);
-
 fn property(name: impl ToString, value: impl std::fmt::Debug) -> Property {
     Property { name: name.to_string(), value: format!("{value:?}") }
-}
-
-fn answered<T>(value: T, host: Box<dyn Capabilities>) -> Result<Answer<T>, CallError> {
-    let cost = Cost { memory: ByteSize(7), host_calls: 8, ..Cost::default() };
-    Ok(Answer { value, host, cost })
 }
 
 fn ask(host: &mut dyn Capabilities) -> Vec<Property> {
@@ -72,73 +63,61 @@ fn ask(host: &mut dyn Capabilities) -> Vec<Property> {
     said
 }
 
-impl Component for Curious {
-    fn profile(&self) -> &Profile {
-        &self.0
-    }
-    fn enumerate(&self, mut host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
-        let unit = |n: u32| Unit {
-            id: format!("unit-{n}"),
-            backing: vec![DeviceHandle(n), DeviceHandle(u32::MAX)],
-            nodes: vec![NodeHandle(n)],
-            properties: (0..n).map(|n| property(n, n)).collect(),
-        };
-        let pool = |resource: &str, properties| Pool {
-            resource: resource.into(),
-            units: (0..3).map(unit).collect(),
-            shared_nodes: vec![NodeHandle(9)],
-            properties,
-        };
-        let pools = vec![pool("v.com/a", ask(host.as_mut())), pool("", vec![])];
-        answered(pools, host)
-    }
-    fn health(&self, host: Box<dyn Capabilities>, _: &str, units: &[Unit]) -> Result<Answer<Vec<Verdict>>, CallError> {
-        let verdict = |unit: &Unit| match unit.backing.len() {
-            0 => Verdict::Healthy,
-            1 => Verdict::Unhealthy(unit.id.clone()),
-            _ => Verdict::Unknown(format!("{:?}", unit.properties)),
-        };
-        answered(units.iter().map(verdict).collect(), host)
-    }
-    fn allocate(&self, host: Box<dyn Capabilities>, resource: &str, _: &[Unit]) -> Result<Answer<Edits>, CallError> {
-        let edits = Edits {
-            env: vec![property("A", resource)],
-            mounts: vec![MountHandle(1), MountHandle(2)],
-            annotations: vec![property("b", "c"), property("d", "")],
-            cdi: vec!["v.com/a=0".into()],
-            properties: vec![property("e", "f")],
-        };
-        answered(edits, host)
-    }
-    fn choose(
-        &self,
-        host: Box<dyn Capabilities>,
-        _: &str,
-        available: &[Unit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Answer<Vec<String>>, CallError> {
-        let mut ids: Vec<_> = available.iter().map(|unit| unit.id.clone()).collect();
-        ids.extend_from_slice(must_include);
-        ids.push(size.to_string());
-        answered(ids, host)
-    }
-    fn prepare(&self, host: Box<dyn Capabilities>, resource: &str, _: &[Unit]) -> Result<Answer<()>, CallError> {
-        match resource {
-            "fails" => Err(CallError::Failed(Failure::new(FailureKind::Busy, "later"))),
-            _ => answered((), host),
+/// Asks everything in `enumerate`, and says in the properties of its pool what it was answered.
+fn curious(call: &Call<'_>, mut host: Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> {
+    let mut output = Output::default();
+    match call.kind {
+        CallKind::Enumerate => {
+            let unit = |n: u32| Unit {
+                id: format!("unit-{n}"),
+                backing: vec![DeviceHandle(n), DeviceHandle(u32::MAX)],
+                nodes: vec![NodeHandle(n)],
+                properties: (0..n).map(|n| property(n, n)).collect(),
+            };
+            let pool = |resource: &str, properties| Pool {
+                resource: resource.into(),
+                units: (0..3).map(unit).collect(),
+                shared_nodes: vec![NodeHandle(9)],
+                properties,
+            };
+            output.pools = vec![pool("v.com/a", ask(host.as_mut())), pool("", vec![])];
         }
+        CallKind::Health => {
+            let verdict = |unit: &Unit| match unit.backing.len() {
+                0 => Verdict::Healthy,
+                1 => Verdict::Unhealthy(unit.id.clone()),
+                _ => Verdict::Unknown(format!("{:?}", unit.properties)),
+            };
+            output.verdicts = call.units.iter().map(verdict).collect();
+        }
+        CallKind::Allocate => {
+            output.edits = Edits {
+                env: vec![property("A", call.resource)],
+                mounts: vec![MountHandle(1), MountHandle(2)],
+                annotations: vec![property("b", "c"), property("d", "")],
+                cdi: vec!["v.com/a=0".into()],
+                properties: vec![property("e", "f")],
+            };
+        }
+        CallKind::Choose => {
+            output.choice = call.units.iter().map(|unit| unit.id.clone()).collect();
+            output.choice.extend_from_slice(call.must_include);
+            output.choice.push(call.size.to_string());
+        }
+        CallKind::Prepare if call.resource == "fails" => {
+            return Err(CallError::Failed(Failure::new(FailureKind::Busy, "later")));
+        }
+        CallKind::Prepare => {}
+        CallKind::Release => return Err(GuestFault::Limit(Limit::Cpu(Duration::from_millis(7))).into()),
     }
-    fn release(&self, _: Box<dyn Capabilities>, _: &str, _: &[Unit]) -> Result<Answer<()>, CallError> {
-        Err(GuestFault::Limit(Limit::Cpu(Duration::from_millis(7))).into())
-    }
+    Ok((output, Cost { memory: ByteSize(7), host_calls: 8, ..Cost::default() }))
 }
 
 /// A lane whose other end is served by a thread.
-fn lane() -> Lane {
+fn lane(callee: &'static Callee) -> Lane {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = Socket::blocking(theirs.into());
-    std::thread::spawn(move || serve(server, &Curious(Profile::default())));
+    std::thread::spawn(move || serve(server, callee));
     Lane::new(Socket::patient(ours.into()).unwrap())
 }
 
@@ -146,15 +125,11 @@ fn limits() -> Limits {
     Limits { deadline: Duration::from_secs(60), ..Limits::default().for_devices(DEVICES as usize) }
 }
 
-fn call(lane: &mut Lane, call: wire::Call, host: &mut Fake) -> Result<(Collected, Cost), Ended> {
+fn call(lane: &mut Lane, call: &Call<'_>, host: &mut Fake) -> Result<(Output, Cost), Ended> {
     let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
     let wanted = Wanted::new(call, Interfaces::of(&imports), host);
     lane.call(&wanted, host)
-}
-
-fn about(export: Export, resource: &str) -> wire::Call {
-    wire::Call { export: export.into(), resource: resource.into(), ..wire::Call::default() }
 }
 
 #[test]
@@ -162,11 +137,11 @@ fn a_component_is_answered_the_same_in_a_process_of_its_own() {
     let (mut near, mut far) = (Fake::new(limits()), Fake::new(limits()));
     let expected = {
         let near = Fake { asked: Arc::clone(&near.asked), ..*Fake::new(limits()) };
-        Curious(Profile::default()).enumerate(Box::new(near)).unwrap().value
+        curious(&Call::default(), Box::new(near)).unwrap().0
     };
-    let (collected, cost) = call(&mut lane(), about(Export::Enumerate, ""), &mut far).unwrap_or_else(|_| panic!());
+    let (output, cost) = call(&mut lane(&curious), &Call::default(), &mut far).unwrap_or_else(|_| panic!());
     // What was read ahead counts as read: all else is the same.
-    assert_eq!(collected.pools, expected);
+    assert_eq!(output, expected);
     assert_eq!((cost.memory, cost.host_calls), (ByteSize(7), 8));
     near.log.push((LogLevel::Debug, "stores 65536 bytes".into()));
     near.log.push((LogLevel::Error, "a line\nand another".into()));
@@ -177,7 +152,7 @@ fn a_component_is_answered_the_same_in_a_process_of_its_own() {
 
 #[test]
 fn each_export_answers_the_same_in_a_process_of_its_own() {
-    let (mut lane, mut host) = (lane(), Fake::new(limits()));
+    let (mut lane, mut host) = (lane(&curious), Fake::new(limits()));
     let units: Vec<Unit> = (0..4)
         .map(|n| Unit {
             id: format!("unit-{n}"),
@@ -186,76 +161,30 @@ fn each_export_answers_the_same_in_a_process_of_its_own() {
             properties: vec![property("serial", n)],
         })
         .collect();
-    let component = Curious(Profile::default());
-    let with = |export| wire::Call {
-        units: units.iter().map(wire::Unit::from).collect(),
-        must_include: vec!["m".into()],
-        size: 7,
-        ..about(export, "v.com/a")
-    };
-    let near = || Fake::new(limits());
-    let mut done = |export| call(&mut lane, with(export), &mut host).map(|(collected, _)| collected);
-    assert_eq!(
-        done(Export::Health).unwrap_or_else(|_| panic!()).verdicts,
-        component.health(near(), "v.com/a", &units).unwrap().value
-    );
-    assert_eq!(
-        done(Export::Allocate).unwrap_or_else(|_| panic!()).edits,
-        component.allocate(near(), "v.com/a", &units).unwrap().value
-    );
     let must = ["m".to_owned()];
-    assert_eq!(
-        done(Export::Choose).unwrap_or_else(|_| panic!()).choice,
-        component.choose(near(), "v.com/a", &units, &must, 7).unwrap().value
-    );
-    assert!(done(Export::Prepare).is_ok());
-    let Err(Ended::Fault(fault)) = done(Export::Release) else { panic!() };
-    assert_eq!(fault, component.release(near(), "", &[]).err().unwrap());
-    let Err(Ended::Fault(fault)) = call(&mut lane, about(Export::Prepare, "fails"), &mut host) else { panic!() };
-    assert_eq!(fault, component.prepare(near(), "fails", &[]).err().unwrap());
+    let mut same = |call_: Call<'_>| {
+        let near = curious(&call_, Fake::new(limits()));
+        match (call(&mut lane, &call_, &mut host), near) {
+            (Ok((output, _)), Ok((near, _))) => assert_eq!(output, near),
+            (Err(Ended::Fault(fault)), Err(near)) => assert_eq!(fault, near),
+            _ => panic!("{:?}", call_.kind),
+        }
+    };
+    for kind in CallKind::ALL {
+        same(Call { must_include: &must, size: 7, ..Call::about(kind, "v.com/a", &units) });
+    }
+    same(Call::about(CallKind::Prepare, "fails", &[]));
 }
 
 #[test]
 fn what_ends_a_call_in_the_host_ends_it_there_by_its_name() {
-    struct Ends;
-    impl Component for Ends {
-        fn profile(&self) -> &Profile {
-            unreachable!()
-        }
-        fn enumerate(&self, mut host: Box<dyn Capabilities>) -> Result<Answer<Vec<Pool>>, CallError> {
-            match host.devices("end") {
-                Err(devgate_types::component::Denied::End(error)) => Err(error),
-                other => panic!("{other:?}"),
-            }
-        }
-        fn health(&self, _: Box<dyn Capabilities>, _: &str, _: &[Unit]) -> Result<Answer<Vec<Verdict>>, CallError> {
-            unreachable!()
-        }
-        fn allocate(&self, _: Box<dyn Capabilities>, _: &str, _: &[Unit]) -> Result<Answer<Edits>, CallError> {
-            unreachable!()
-        }
-        fn choose(
-            &self,
-            _: Box<dyn Capabilities>,
-            _: &str,
-            _: &[Unit],
-            _: &[String],
-            _: u32,
-        ) -> Result<Answer<Vec<String>>, CallError> {
-            unreachable!()
-        }
-        fn prepare(&self, _: Box<dyn Capabilities>, _: &str, _: &[Unit]) -> Result<Answer<()>, CallError> {
-            unreachable!()
-        }
-        fn release(&self, _: Box<dyn Capabilities>, _: &str, _: &[Unit]) -> Result<Answer<()>, CallError> {
-            unreachable!()
+    fn ends(_: &Call<'_>, mut host: Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> {
+        match host.devices("end") {
+            Err(Denied::End(error)) => Err(error),
+            other => panic!("{other:?}"),
         }
     }
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    std::thread::spawn(move || serve(Socket::blocking(theirs.into()), &Ends));
-    let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let Err(Ended::Fault(fault)) = call(&mut lane, about(Export::Enumerate, ""), &mut Fake::new(limits())) else {
-        panic!()
-    };
+    let called = call(&mut lane(&ends), &Call::default(), &mut Fake::new(limits()));
+    let Err(Ended::Fault(fault)) = called else { panic!() };
     assert_eq!(fault.to_string(), "host fault: the node is gone");
 }

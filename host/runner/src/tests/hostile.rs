@@ -2,9 +2,10 @@
 //! than the call's limits.
 
 use super::fake::Fake;
-use crate::message::wire::{self, Export, FromRunner, Function, from_runner, item};
+use crate::message::wire::{self, FromRunner, Function, from_runner, item};
 use crate::runner::{Ended, Interfaces, Lane, Wanted};
 use crate::socket::Socket;
+use devgate_types::component::{Call, CallKind};
 use devgate_types::{ByteSize, Limits};
 use prost::Message;
 use std::io::{Read, Write};
@@ -45,8 +46,8 @@ fn done() -> Vec<u8> {
     frame(from_runner::Kind::Done(wire::Done::default()))
 }
 
-/// How a call of `export` ends whose runner says this, whatever it is asked, and then says no more, or ends.
-fn ended(export: Export, said: Vec<u8>, stays: bool) -> String {
+/// How a call of this kind ends whose runner says this, whatever it is asked, and then says no more, or ends.
+fn ended(kind: CallKind, said: Vec<u8>, stays: bool) -> String {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let runner = std::thread::spawn(move || {
         let mut asked = [0; 4];
@@ -63,11 +64,11 @@ fn ended(export: Export, said: Vec<u8>, stays: bool) -> String {
     let begun = Instant::now();
     let ended = {
         let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-        let call = wire::Call { export: export.into(), ..wire::Call::default() };
+        let call = Call { kind, ..Call::default() };
         let imports = ["devgate:plugin/hardware@0.1.0".to_owned()];
-        let wanted = Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut());
+        let wanted = Wanted::new(&call, Interfaces::of(&imports), Fake::new(limits()).as_mut());
         match lane.call(&wanted, Fake::new(limits()).as_mut()) {
-            Ok((collected, _)) => format!("answered: {} pools", collected.pools.len()),
+            Ok((output, _)) => format!("answered: {} pools", output.pools.len()),
             Err(Ended::Fault(fault)) => format!("fault: {fault}"),
             Err(Ended::NotBegun) => "not begun".to_owned(),
             Err(Ended::Lost) => "lost".to_owned(),
@@ -86,30 +87,30 @@ fn what_is_not_in_the_protocol_ends_the_call_and_the_runner() {
     let long = "broke: it says something that is not in the protocol: too long";
     let other = "broke: its answer has a part that belongs to nothing";
     let unit = || item::Item::Unit(wire::UnitHead::default());
-    for (export, said, expected) in [
-        (Export::Enumerate, vec![3, 0, 0, 0, 0xff, 0xff, 0xff], none),
-        (Export::Enumerate, vec![0xff; 64], long),
-        (Export::Enumerate, vec![0, 0, 2, 0], long),
-        (Export::Enumerate, vec![0; 4], "broke: it says something that is not in the protocol"),
+    for (kind, said, expected) in [
+        (CallKind::Enumerate, vec![3, 0, 0, 0, 0xff, 0xff, 0xff], none),
+        (CallKind::Enumerate, vec![0xff; 64], long),
+        (CallKind::Enumerate, vec![0, 0, 2, 0], long),
+        (CallKind::Enumerate, vec![0; 4], "broke: it says something that is not in the protocol"),
         (
-            Export::Enumerate,
+            CallKind::Enumerate,
             frame(from_runner::Kind::Ready(wire::Ready {})),
             "broke: it says something that is not in the protocol",
         ),
-        (Export::Enumerate, part(unit()), other),
-        (Export::Enumerate, part(item::Item::Choice("a".into())), other),
-        (Export::Allocate, part(item::Item::Pool("a".into())), other),
-        (Export::Health, part(item::Item::Env(wire::Property::default())), other),
-        (Export::Prepare, part(item::Item::Mount(1)), other),
-        (Export::Enumerate, [done(), done()].concat(), "broke: it goes on after its answer"),
-        (Export::Enumerate, ask(Function::StateLoad, 0), "broke: it asks what its component does not import"),
-        (Export::Enumerate, ask(Function::ControlWrite, 0), "broke: it asks what its component does not import"),
+        (CallKind::Enumerate, part(unit()), other),
+        (CallKind::Enumerate, part(item::Item::Choice("a".into())), other),
+        (CallKind::Allocate, part(item::Item::Pool("a".into())), other),
+        (CallKind::Health, part(item::Item::Env(wire::Property::default())), other),
+        (CallKind::Prepare, part(item::Item::Mount(1)), other),
+        (CallKind::Enumerate, [done(), done()].concat(), "broke: it goes on after its answer"),
+        (CallKind::Enumerate, ask(Function::StateLoad, 0), "broke: it asks what its component does not import"),
+        (CallKind::Enumerate, ask(Function::ControlWrite, 0), "broke: it asks what its component does not import"),
     ] {
-        assert_eq!(ended(export, said, true), expected);
+        assert_eq!(ended(kind, said, true), expected);
     }
     let unknown = wire::Ask { function: 99, ..wire::Ask::default() };
     let unknown = frame(from_runner::Kind::Ask(unknown));
-    assert_eq!(ended(Export::Health, unknown, true), "broke: it asks what is not in the contract");
+    assert_eq!(ended(CallKind::Health, unknown, true), "broke: it asks what is not in the contract");
 }
 
 #[test]
@@ -121,14 +122,14 @@ fn floods_end_at_the_calls_limits() {
         said
     };
     let longer = "broke: its answer is longer than limits.transfer lets any be";
-    assert_eq!(ended(Export::Enumerate, units(), true), longer);
+    assert_eq!(ended(CallKind::Enumerate, units(), true), longer);
     let handles = wire::UnitHead { backing: vec![1; 60_000], ..wire::UnitHead::default() };
     let handles = [part(item::Item::Pool("a".into())), much(part(item::Item::Unit(handles)), 8 << 20)].concat();
-    assert_eq!(ended(Export::Enumerate, handles, true), longer);
+    assert_eq!(ended(CallKind::Enumerate, handles, true), longer);
     let line = frame(from_runner::Kind::Log(wire::Log { line: "x".repeat(900), level: 3 }));
-    assert_eq!(ended(Export::Enumerate, much(line, 1 << 20), true), "broke: it logs more than it may");
+    assert_eq!(ended(CallKind::Enumerate, much(line, 1 << 20), true), "broke: it logs more than it may");
     let questions = much(ask(Function::DeviceName, 1), 1 << 20);
-    let questions = ended(Export::Enumerate, questions, true);
+    let questions = ended(CallKind::Enumerate, questions, true);
     // Whichever comes first.
     let late = "late: exceeded its 100ms deadline (limits.deadline)";
     assert!(["broke: it asks more than it may", late].contains(&questions.as_str()), "{questions}");
@@ -139,17 +140,17 @@ fn one_that_says_nothing_is_late_and_one_that_ends_is_lost() {
     let late = "late: exceeded its 100ms deadline (limits.deadline)";
     let whole = done();
     for half in [&[][..], &whole[..3], &whole[..whole.len() - 1], &ask(Function::Devices, 0)] {
-        assert_eq!(ended(Export::Enumerate, half.to_vec(), true), late);
-        assert_eq!(ended(Export::Enumerate, half.to_vec(), false), "lost");
+        assert_eq!(ended(CallKind::Enumerate, half.to_vec(), true), late);
+        assert_eq!(ended(CallKind::Enumerate, half.to_vec(), false), "lost");
     }
-    assert_eq!(ended(Export::Enumerate, whole, true), "answered: 0 pools");
+    assert_eq!(ended(CallKind::Enumerate, whole, true), "answered: 0 pools");
 }
 
 #[test]
 fn a_fault_is_what_it_says_of_itself_and_no_more() {
     let fault = |fault| {
         let done = wire::Done { fault: Some(fault), ..wire::Done::default() };
-        ended(Export::Enumerate, frame(from_runner::Kind::Done(done)), true)
+        ended(CallKind::Enumerate, frame(from_runner::Kind::Done(done)), true)
     };
     let text = |text: &str| wire::Fault { fault: Some(wire::fault::Fault::Trap(text.into())), most: 0 };
     assert_eq!(fault(wire::Fault::default()), "fault: broke the contract: it failed and does not say why");
@@ -164,7 +165,7 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     theirs.write_all(&[done(), done()].concat()).unwrap();
     let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let wanted = || Wanted::new(wire::Call::default(), Interfaces::default(), Fake::new(limits()).as_mut());
+    let wanted = || Wanted::new(&Call::default(), Interfaces::default(), Fake::new(limits()).as_mut());
     let mut host = Fake::new(limits());
     let first = lane.call(&wanted(), host.as_mut());
     assert!(matches!(first, Err(Ended::Broke(_))), "there is more than its answer");
@@ -176,7 +177,7 @@ fn one_that_answers_before_it_is_asked_is_not_asked() {
 fn an_answer_that_is_late_is_not_the_next_calls() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
-    let wanted = || Wanted::new(wire::Call::default(), Interfaces::default(), Fake::new(limits()).as_mut());
+    let wanted = || Wanted::new(&Call::default(), Interfaces::default(), Fake::new(limits()).as_mut());
     let mut host = Fake::new(limits());
     assert!(matches!(lane.call(&wanted(), host.as_mut()), Err(Ended::Late(_))));
     theirs.write_all(&done()).unwrap();
@@ -196,8 +197,8 @@ fn a_host_does_not_answer_for_longer_than_a_call_may_take() {
     let ended = {
         let mut lane = Lane::new(Socket::patient(ours.into()).unwrap());
         let imports = ["devgate:plugin/hardware@0.1.0".to_owned()];
-        let call = wire::Call::default();
-        lane.call(&Wanted::new(call, Interfaces::of(&imports), Fake::new(limits()).as_mut()), host.as_mut())
+        let call = Call::default();
+        lane.call(&Wanted::new(&call, Interfaces::of(&imports), Fake::new(limits()).as_mut()), host.as_mut())
     };
     assert!(matches!(ended, Err(Ended::Late(_))));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());

@@ -3,7 +3,7 @@
 use super::{answer, device};
 use crate::bindings::types::{Device, Error};
 use crate::bindings::{control, files, kernel_log, state};
-use crate::state::Call;
+use crate::state::CallState;
 use devgate_types::component::LogEvent;
 use devgate_types::{Failure, FailureKind};
 use wasmtime::Result;
@@ -12,7 +12,7 @@ use wasmtime::component::Resource;
 /// The largest blob that the contract allows, in bytes.
 const BLOB: usize = 64 << 10;
 
-impl files::Host for Call {
+impl files::Host for CallState {
     fn text(&mut self, path: String) -> Result<Result<String, Error>> {
         answer!(self.argument(&path));
         Ok(Ok(answer!(self.ask(|host| host.file_text(&path)))))
@@ -29,7 +29,7 @@ impl files::Host for Call {
     }
 }
 
-impl kernel_log::Host for Call {
+impl kernel_log::Host for CallState {
     fn since(&mut self, cursor: String, most: u32) -> Result<Result<kernel_log::Batch, Error>> {
         answer!(self.argument(&cursor));
         let batch = answer!(self.ask(|host| host.kernel_log_since(&cursor, most)));
@@ -46,7 +46,7 @@ impl kernel_log::Host for Call {
     }
 }
 
-impl control::Host for Call {
+impl control::Host for CallState {
     fn write(&mut self, target: Resource<Device>, path: String, value: String) -> Result<Result<(), Error>> {
         answer!(self.argument(&path));
         answer!(self.argument(&value));
@@ -55,7 +55,7 @@ impl control::Host for Call {
     }
 }
 
-impl state::Host for Call {
+impl state::Host for CallState {
     fn load(&mut self) -> Result<Result<Vec<u8>, Error>> {
         Ok(Ok(answer!(self.ask(|host| host.state_load()))))
     }

@@ -7,7 +7,7 @@ use crate::bindings::{
 };
 use crate::brief::message;
 use crate::clocks::Clocks;
-use crate::state::Call;
+use crate::state::CallState;
 use devgate_types::GuestText;
 use devgate_types::component::Profile;
 use devgate_types::load::{CONTRACT, Interface, Refusal};
@@ -22,7 +22,7 @@ use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
 
 /// A component that is linked, and where its exports are.
 pub(super) struct Linked {
-    pub(super) plugin: PluginComponentPre<Call>,
+    pub(super) plugin: PluginComponentPre<CallState>,
     pub(super) preference: Option<WithPreferenceIndices>,
     pub(super) lifecycle: Option<WithLifecycleIndices>,
 }
@@ -51,7 +51,7 @@ pub(super) fn link(
 }
 
 /// Only what this component imports: what it was not granted is not there, whatever else goes wrong.
-fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Linker<Call>> {
+fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::new(engine);
     let mut wasi = false;
     for import in imports.iter().filter_map(|import| Interface::parse(import)) {
@@ -60,15 +60,15 @@ fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Lin
             continue;
         }
         match import.name {
-            "types" => types::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "config" => config::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "log" => log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "hardware" => hardware::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "files" => files::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "kernel-log" => kernel_log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "control" => control::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "state" => state::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
-            "host-paths" => host_paths::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?,
+            "types" => types::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "config" => config::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "log" => log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "hardware" => hardware::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "files" => files::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "kernel-log" => kernel_log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "control" => control::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "state" => state::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "host-paths" => host_paths::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
             _ => {}
         }
     }
@@ -81,13 +81,13 @@ fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Lin
         names.any(|import| import.package == package)
     };
     if imports("wasi:clocks") {
-        monotonic_clock::add_to_linker::<Call, Clocks<'static>>(&mut linker, |call| Clocks::of(call.ctx().table))?;
-        wall_clock::add_to_linker::<Call, Clocks<'static>>(&mut linker, |call| Clocks::of(call.ctx().table))?;
+        monotonic_clock::add_to_linker::<CallState, Clocks<'static>>(&mut linker, |call| Clocks::of(call.ctx().table))?;
+        wall_clock::add_to_linker::<CallState, Clocks<'static>>(&mut linker, |call| Clocks::of(call.ctx().table))?;
     }
     if imports("wasi:random") {
-        random::add_to_linker::<Call, WasiRandom>(&mut linker, Call::random)?;
-        insecure::add_to_linker::<Call, WasiRandom>(&mut linker, Call::random)?;
-        insecure_seed::add_to_linker::<Call, WasiRandom>(&mut linker, Call::random)?;
+        random::add_to_linker::<CallState, WasiRandom>(&mut linker, CallState::random)?;
+        insecure::add_to_linker::<CallState, WasiRandom>(&mut linker, CallState::random)?;
+        insecure_seed::add_to_linker::<CallState, WasiRandom>(&mut linker, CallState::random)?;
     }
     Ok(linker)
 }
@@ -99,22 +99,22 @@ impl HasData for Streams {
 }
 
 /// The interfaces of [`devgate_types::load::WASI`], each by itself: wasmtime-wasi's own list has clocks and sockets in it.
-fn add_wasi(linker: &mut Linker<Call>) -> wasmtime::Result<()> {
-    cli::environment::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::exit::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::stderr::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::stdin::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::stdout::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::terminal_input::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::terminal_output::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::terminal_stderr::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::terminal_stdin::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    cli::terminal_stdout::add_to_linker::<Call, WasiCli>(linker, Call::cli)?;
-    filesystem::preopens::add_to_linker::<Call, WasiFilesystem>(linker, Call::filesystem)?;
-    sync::filesystem::types::add_to_linker::<Call, WasiFilesystem>(linker, Call::filesystem)?;
-    wasmtime_wasi_io::bindings::wasi::io::error::add_to_linker::<Call, Streams>(linker, |call| call.ctx().table)?;
-    sync::io::poll::add_to_linker::<Call, Streams>(linker, |call| call.ctx().table)?;
-    sync::io::streams::add_to_linker::<Call, Streams>(linker, |call| call.ctx().table)
+fn add_wasi(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    cli::environment::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::exit::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::stderr::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::stdin::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::stdout::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::terminal_input::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::terminal_output::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::terminal_stderr::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::terminal_stdin::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    cli::terminal_stdout::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
+    filesystem::preopens::add_to_linker::<CallState, WasiFilesystem>(linker, CallState::filesystem)?;
+    sync::filesystem::types::add_to_linker::<CallState, WasiFilesystem>(linker, CallState::filesystem)?;
+    wasmtime_wasi_io::bindings::wasi::io::error::add_to_linker::<CallState, Streams>(linker, |call| call.ctx().table)?;
+    sync::io::poll::add_to_linker::<CallState, Streams>(linker, |call| call.ctx().table)?;
+    sync::io::streams::add_to_linker::<CallState, Streams>(linker, |call| call.ctx().table)
 }
 
 /// An export with a type that this host does not expect.

@@ -1,10 +1,10 @@
 //! What the host does about a component, rather than in it: names, sections and texts of a vendor's, which no limit of a call
 //! bounds. All of it has an end, in time and in length.
 
-use crate::fake::{Fake, error, inspect, loaded, patient, try_load};
+use crate::fake::{Fake, about, enumerate, error, inspect, loaded, patient, try_load};
 use crate::guest::{Guest, text};
 use devgate_types::Grant;
-use devgate_types::component::Component;
+use devgate_types::component::CallKind;
 use devgate_types::{ByteSize, GuestText, Limits};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -37,9 +37,9 @@ fn everything(bytes: &[u8], limits: &Limits) -> String {
     };
     let host = || Box::new(Fake::within(limits.clone()));
     let calls = [
-        plugin.enumerate(host()).err(),
-        plugin.health(host(), "v.com/x", &[]).err(),
-        plugin.allocate(host(), "v.com/x", &[]).err(),
+        enumerate(&plugin, host()).err(),
+        about(&plugin, CallKind::Health, host(), &[]).err(),
+        about(&plugin, CallKind::Allocate, host(), &[]).err(),
     ];
     format!("{inspected}\n{calls:?}")
 }
@@ -89,7 +89,7 @@ fn a_name_that_stands_for_more_than_there_is_memory() {
     let guest = Guest::enumerating(&format!("(call ${}) (i32.const 16)", of_cpp()))
         .with(&format!("(func ${} (unreachable))", of_cpp()));
     let plugin = loaded(&guest.component(), patient());
-    let said = said("enumerate", move || error(plugin.enumerate(Fake::boxed())));
+    let said = said("enumerate", move || error(enumerate(&plugin, Fake::boxed())));
     assert!(said.starts_with("trapped: wasm `unreachable` instruction executed in _Z1fSt4pair"), "{said}");
 }
 
@@ -184,6 +184,6 @@ fn what_a_call_says_of_itself() {
             .importing(r#"(import "devgate:plugin/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#)
             .with(&format!(r#"(data (i32.const 1024) "{}")"#, r"\e2\80\ae".repeat(long / 3)));
     let plugin = loaded(&guest.component(), patient());
-    let said = error(plugin.enumerate(Fake::boxed()));
+    let said = error(enumerate(&plugin, Fake::boxed()));
     assert!(said.chars().count() <= "trapped: ".len() + 8 * GuestText::MOST, "{}", said.len());
 }

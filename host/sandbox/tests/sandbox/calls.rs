@@ -1,8 +1,9 @@
 //! What a well-behaved component sees and gives, and how each way to break ends.
 
-use crate::fake::{Fake, error, loaded, patient, unit};
+use crate::fake::{Fake, about, enumerate, error, loaded, patient, unit};
 use crate::guest::Guest;
-use devgate_types::component::{Component, LogLevel};
+use devgate_sandbox::Loaded;
+use devgate_types::component::{CallKind, LogLevel};
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, MountHandle, NodeHandle, Property, Verdict,
 };
@@ -44,24 +45,22 @@ fn enumerating(subsystem: &str) -> Guest {
 #[test]
 fn enumerate_gives_pools_with_the_hosts_own_handles() {
     let plugin = loaded(&enumerating("pci").component(), patient());
-    let answer = plugin.enumerate(Fake::boxed()).unwrap();
-    let pool = &answer.value[0];
-    assert_eq!((answer.value.len(), pool.resource.as_str(), pool.units.len()), (1, "v.com/x", 1));
+    let (output, cost) = enumerate(&plugin, Fake::boxed()).unwrap();
+    let pool = &output.pools[0];
+    assert_eq!((output.pools.len(), pool.resource.as_str(), pool.units.len()), (1, "v.com/x", 1));
     let mut expected = unit("device-7", 7);
     expected.properties = vec![];
     assert_eq!(pool.units[0], expected);
-    assert_eq!(answer.cost.host_calls, 3);
-    assert_eq!(answer.cost.memory.0, 2 * 65_536);
-    // The capabilities that come back are those that were given.
-    assert!(answer.host.into_any().downcast::<Fake>().is_ok());
+    assert_eq!(cost.host_calls, 3);
+    assert_eq!(cost.memory.0, 2 * 65_536);
 }
 
 #[test]
 fn health_has_a_verdict_for_each_unit() {
     let plugin = loaded(&Guest::default().component(), patient());
     let units = [unit("a", 1), unit("b", 2), unit("c", 3)];
-    let answer = plugin.health(Fake::boxed(), "v.com/x", &units).unwrap();
-    assert_eq!(answer.value, vec![Verdict::Healthy; 3]);
+    let (output, _) = about(&plugin, CallKind::Health, Fake::boxed(), &units).unwrap();
+    assert_eq!(output.verdicts, vec![Verdict::Healthy; 3]);
     // The id of the first unit as the reason of an unhealthy verdict.
     let guest = Guest {
         health: "(i32.store (i32.const 20) (i32.const 128)) (i32.store (i32.const 24) (i32.const 1))
@@ -72,10 +71,10 @@ fn health_has_a_verdict_for_each_unit() {
         ..Guest::default()
     };
     let plugin = loaded(&guest.component(), patient());
-    let answer = plugin.health(Fake::boxed(), "v.com/x", &units[..1]).unwrap();
-    assert_eq!(answer.value, [Verdict::Unhealthy("a".into())]);
+    let (output, _) = about(&plugin, CallKind::Health, Fake::boxed(), &units[..1]).unwrap();
+    assert_eq!(output.verdicts, [Verdict::Unhealthy("a".into())]);
     assert_snapshot!(
-        error(plugin.health(Fake::boxed(), "v.com/x", &units)),
+        error(about(&plugin, CallKind::Health, Fake::boxed(), &units)),
         @"broke the contract: 1 verdicts for 3 units"
     );
 }
@@ -98,33 +97,33 @@ fn allocate_gives_edits() {
     .importing(IMPORTS)
     .with(r#"(data (i32.const 1024) "lib")"#);
     let plugin = loaded(&guest.component(), patient());
-    let answer = plugin.allocate(Fake::boxed(), "v.com/x", &[unit("a", 1)]).unwrap();
+    let (output, _) = about(&plugin, CallKind::Allocate, Fake::boxed(), &[unit("a", 1)]).unwrap();
     let env = Property { name: "v.com/x".into(), value: "a".into() };
-    assert_eq!((answer.value.env, answer.value.mounts), (vec![env], vec![MountHandle(4)]));
+    assert_eq!((output.edits.env, output.edits.mounts), (vec![env], vec![MountHandle(4)]));
 }
 
 #[test]
 fn what_the_host_refuses_comes_back_as_the_contracts_error() {
     let plugin = loaded(&enumerating("usb").component(), patient());
     let refused = Failure::new(FailureKind::Denied, "no such grant").with_code("test");
-    assert_eq!(plugin.enumerate(Fake::boxed()).err(), Some(CallError::Failed(refused)));
+    assert_eq!(enumerate(&plugin, Fake::boxed()).err(), Some(CallError::Failed(refused)));
 }
 
 #[test]
 fn what_ends_a_call_in_the_host_comes_out_as_it_was() {
     let plugin = loaded(&enumerating("host").component(), patient());
     let gone = HostFault("the node is gone".into());
-    assert_eq!(plugin.enumerate(Fake::boxed()).err(), Some(CallError::Host(gone)));
+    assert_eq!(enumerate(&plugin, Fake::boxed()).err(), Some(CallError::Host(gone)));
     let plugin = loaded(&enumerating("end").component(), patient());
-    assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"exceeded its 1KiB read from the node (limits.read)");
+    assert_snapshot!(error(enumerate(&plugin, Fake::boxed())), @"exceeded its 1KiB read from the node (limits.read)");
 }
 
 #[test]
 fn a_panic_in_the_host_is_a_host_fault_and_poisons_nothing() {
     let plugin = loaded(&enumerating("panic").component(), patient());
-    assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"host fault: panic during a call: a bug in the host");
-    assert!(error(plugin.enumerate(Fake::boxed())).starts_with("host fault: panic"), "again");
-    assert!(plugin.health(Fake::boxed(), "v.com/x", &[]).is_ok());
+    assert_snapshot!(error(enumerate(&plugin, Fake::boxed())), @"host fault: panic during a call: a bug in the host");
+    assert!(error(enumerate(&plugin, Fake::boxed())).starts_with("host fault: panic"), "again");
+    assert!(about(&plugin, CallKind::Health, Fake::boxed(), &[]).is_ok());
 }
 
 #[test]
@@ -135,7 +134,7 @@ fn a_failure_where_none_is_possible_is_a_host_fault() {
     );
     let guest = guest.importing(IMPORTS).with(r#"(data (i32.const 1024) "pci")"#);
     let plugin = loaded(&guest.component(), patient());
-    assert_snapshot!(error(plugin.enumerate(Fake::boxed())), @"host fault: answered with a failure where none is possible: must not happen");
+    assert_snapshot!(error(enumerate(&plugin, Fake::boxed())), @"host fault: answered with a failure where none is possible: must not happen");
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn nothing_is_remembered_from_one_call_to_the_next() {
     );
     let plugin = loaded(&guest.component(), patient());
     for _ in 0..20 {
-        assert!(plugin.enumerate(Fake::boxed()).is_ok());
+        assert!(enumerate(&plugin, Fake::boxed()).is_ok());
     }
 }
 
@@ -156,10 +155,10 @@ fn nothing_is_remembered_from_one_call_to_the_next() {
 fn a_trap_costs_one_call() {
     let guest = Guest { allocate: "(unreachable)".into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
-    assert_snapshot!(error(plugin.allocate(Fake::boxed(), "v.com/x", &[])), @"trapped: wasm `unreachable` instruction executed in <wasm function 3>");
+    assert_snapshot!(error(about(&plugin, CallKind::Allocate, Fake::boxed(), &[])), @"trapped: wasm `unreachable` instruction executed in <wasm function 3>");
     for _ in 0..2 {
-        assert!(plugin.allocate(Fake::boxed(), "v.com/x", &[]).is_err());
-        assert!(plugin.enumerate(Fake::boxed()).is_ok());
+        assert!(about(&plugin, CallKind::Allocate, Fake::boxed(), &[]).is_err());
+        assert!(enumerate(&plugin, Fake::boxed()).is_ok());
     }
 }
 
@@ -174,10 +173,10 @@ fn a_trap_says_where_and_what_was_said_last() {
     );
     let plugin = loaded(&guest.component(), patient());
     let (host, log) = Fake::logging();
-    assert_snapshot!(error(plugin.enumerate(host)), @r#"trapped: firmware table has 3 columns\u{1b}[31m (wasm `unreachable` instruction executed in parse < work < enumerate)"#);
+    assert_snapshot!(error(enumerate(&plugin, host)), @r#"trapped: firmware table has 3 columns\u{1b}[31m (wasm `unreachable` instruction executed in parse < work < enumerate)"#);
     assert_eq!(log.lock().unwrap()[0].0, LogLevel::Error);
     let guest = Guest::enumerating("(i32.div_u (i32.const 1) (i32.const 0))");
-    assert_snapshot!(error(loaded(&guest.component(), patient()).enumerate(Fake::boxed())), @"trapped: integer divide by zero in enumerate");
+    assert_snapshot!(error(enumerate(&loaded(&guest.component(), patient()), Fake::boxed())), @"trapped: integer divide by zero in enumerate");
 }
 
 #[test]
@@ -187,7 +186,10 @@ fn eight_calls_run_at_once() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    assert_eq!(plugin.enumerate(Fake::boxed()).unwrap().value[0].units[0].backing, [DeviceHandle(7)]);
+                    assert_eq!(
+                        enumerate(&plugin, Fake::boxed()).unwrap().0.pools[0].units[0].backing,
+                        [DeviceHandle(7)]
+                    );
                 }
             });
         }
@@ -199,7 +201,7 @@ fn memory_that_is_mapped_gives_the_same_answers() {
     let large = Guest { memory: "32".into(), ..enumerating("pci") };
     let mapped = loaded(&large.component(), patient());
     let copied = loaded(&enumerating("pci").component(), patient());
-    let value = |plugin: &dyn Component| plugin.enumerate(Fake::boxed()).unwrap().value;
+    let value = |plugin: &Loaded| enumerate(plugin, Fake::boxed()).unwrap().0.pools;
     assert_eq!(value(&mapped), value(&copied));
     assert_eq!(value(&mapped)[0].units[0].nodes, [NodeHandle(7)]);
 }

@@ -1,8 +1,7 @@
 //! The kernel's log, writing attributes and the blob, as a component asks for them.
 
-use crate::fake::{Fake, Log, error, limit, loaded, patient};
+use crate::fake::{Fake, Log, enumerate, error, limit, loaded, patient};
 use crate::guest::Guest;
-use devgate_types::component::Component;
 use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 
 const IMPORTS: &str = r#"
@@ -34,8 +33,8 @@ fn ask(guest: &Guest, limits: Limits) -> (Result<String, CallError>, Log) {
     let plugin = loaded(&guest.component(), patient());
     let fake = Fake::within(limits);
     let log = Log::clone(&fake.log);
-    let answer = plugin.enumerate(Box::new(fake));
-    (answer.map(|answer| answer.value[0].resource.clone()), log)
+    let answer = enumerate(&plugin, Box::new(fake));
+    (answer.map(|(output, _)| output.pools[0].resource.clone()), log)
 }
 
 fn said(guest: &Guest) -> String {
@@ -153,5 +152,5 @@ fn a_cursor_that_is_none_is_the_components_affair() {
     let bad = asking("(call $since (i32.const 1024) (i32.const 5) (i32.const 1) (i32.const 512))");
     assert_eq!(failed(&bad), FailureKind::Invalid);
     let plugin = loaded(&bad.component(), patient());
-    assert!(error(plugin.enumerate(Fake::boxed())).contains("no cursor"));
+    assert!(error(enumerate(&plugin, Fake::boxed())).contains("no cursor"));
 }

@@ -2,14 +2,15 @@
 
 use devgate_sandbox::{LoadRequest, Loaded, load};
 use devgate_types::Grant;
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
+use devgate_types::component::{
+    Answered, Call, CallKind, Capabilities, Cost, Denied, LogBatch, LogEvent, LogLevel, NodeInfo, Output,
+};
 use devgate_types::load::{Contents, Inspection, LoadError, check_file};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
     NodeHandle, NodeKind, NodeNumber, Unit,
 };
 use sha2::Digest;
-use std::any::Any;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -54,6 +55,21 @@ pub(crate) fn error<T>(outcome: Result<T, CallError>) -> String {
 
 pub(crate) fn unit(id: &str, device: u32) -> Unit {
     Unit { id: id.into(), backing: vec![DeviceHandle(device)], nodes: vec![NodeHandle(device)], properties: vec![] }
+}
+
+/// What a call of `enumerate` gave.
+pub(crate) fn enumerate(plugin: &Loaded, host: Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> {
+    plugin.call(&Call::default(), host)
+}
+
+/// What a call gave that is about some units of a resource.
+pub(crate) fn about(
+    plugin: &Loaded,
+    kind: CallKind,
+    host: Box<dyn Capabilities>,
+    units: &[Unit],
+) -> Result<(Output, Cost), CallError> {
+    plugin.call(&Call::about(kind, "v.com/x", units), host)
 }
 
 /// What was logged, by level.
@@ -243,9 +259,5 @@ impl Capabilities for Fake {
 
     fn bytes_read(&self) -> u64 {
         self.read
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

@@ -1,8 +1,7 @@
 //! Files outside the device tree, as a component asks for them.
 
-use crate::fake::{Fake, error, limit, loaded, patient};
+use crate::fake::{Fake, enumerate, error, limit, loaded, patient};
 use crate::guest::Guest;
-use devgate_types::component::Component;
 use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 
 const FILES: &str = r#"
@@ -25,7 +24,7 @@ fn asking(call: &str, path: &str) -> Guest {
 
 fn answered(call: &str, path: &str) -> Result<String, CallError> {
     let plugin = loaded(&asking(call, path).component(), patient());
-    Ok(plugin.enumerate(Fake::boxed())?.value[0].resource.clone())
+    Ok(enumerate(&plugin, Fake::boxed())?.0.pools[0].resource.clone())
 }
 
 fn failed(path: &str) -> (FailureKind, String) {
@@ -62,9 +61,9 @@ fn what_is_read_counts() {
     let limits = |read| Limits { read, ..patient() };
     let call = "(call $read PATH (i64.const 120) (i32.const 5000) (i32.const 512))";
     let plugin = loaded(&asking(call, "/proc/fake/binary").component(), patient());
-    let met = |read| limit(plugin.enumerate(Box::new(Fake::within(limits(read)))));
+    let met = |read| limit(enumerate(&plugin, Box::new(Fake::within(limits(read)))));
     // A pool's name of that length breaks the contract, but not this limit.
-    let long = error(plugin.enumerate(Box::new(Fake::within(limits(ByteSize(5_000))))));
+    let long = error(enumerate(&plugin, Box::new(Fake::within(limits(ByteSize(5_000))))));
     assert!(long.contains("5000 bytes; at most 4096"), "{long}");
     assert_eq!(met(ByteSize(4_999)), Some(Limit::Read(ByteSize(4_999))));
 }

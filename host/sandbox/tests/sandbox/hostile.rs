@@ -1,8 +1,8 @@
 //! Components that do what none should.
 
-use crate::fake::{Fake, error, limit, loaded, patient, unit};
+use crate::fake::{Fake, about, enumerate, error, limit, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_types::component::Component;
+use devgate_types::component::CallKind;
 use devgate_types::{Limit, Limits};
 use insta::assert_snapshot;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn impatient() -> Box<Fake> {
 }
 
 fn said(guest: &Guest) -> String {
-    error(loaded(&guest.component(), patient()).enumerate(Fake::boxed()))
+    error(enumerate(&loaded(&guest.component(), patient()), Fake::boxed()))
 }
 
 const TYPES: &str = r#"
@@ -29,14 +29,14 @@ fn spinning_in_the_start_function() {
     let guest = Guest::default().with(&format!("(func $start {SPIN}) (start $start)"));
     let limits = Limits { cpu: SHORT, ..patient() };
     let plugin = loaded(&guest.component(), limits);
-    assert_eq!(limit(plugin.enumerate(impatient())), Some(Limit::Cpu(SHORT)));
+    assert_eq!(limit(enumerate(&plugin, impatient())), Some(Limit::Cpu(SHORT)));
 }
 
 #[test]
 fn spinning_in_realloc() {
     let guest = Guest { realloc: SPIN.into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
-    assert_eq!(limit(plugin.health(impatient(), "v.com/x", &[unit("a", 1)])), Some(Limit::Cpu(SHORT)));
+    assert_eq!(limit(about(&plugin, CallKind::Health, impatient(), &[unit("a", 1)])), Some(Limit::Cpu(SHORT)));
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn spinning_in_post_return() {
     let guest = Guest::default()
         .with(&format!(r#"(func (export "cabi_post_devgate:plugin/plugin@0.1.0#enumerate") (param i32) {SPIN})"#));
     let plugin = loaded(&guest.component(), patient());
-    let outcome = plugin.enumerate(impatient());
+    let outcome = enumerate(&plugin, impatient());
     assert_eq!(limit(outcome), Some(Limit::Cpu(SHORT)));
 }
 
@@ -57,7 +57,7 @@ fn trapping_in_the_start_function() {
 fn a_realloc_that_points_outside_memory() {
     let guest = Guest { realloc: "(i32.const -8)".into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
-    assert_snapshot!(error(plugin.health(Fake::boxed(), "v.com/x", &[unit("a", 1)])), @"broke the contract: realloc return: beyond end of memory");
+    assert_snapshot!(error(about(&plugin, CallKind::Health, Fake::boxed(), &[unit("a", 1)])), @"broke the contract: realloc return: beyond end of memory");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_list_of_a_million_entries() {
     let guest = Guest { memory: "600".into(), ..guest };
     let plugin = loaded(&guest.component(), Limits { memory: devgate_types::ByteSize::mib(64), ..patient() });
     let host = Fake::within(Limits { memory: devgate_types::ByteSize::mib(64), ..patient() });
-    assert_snapshot!(error(plugin.enumerate(Box::new(host))), @"exceeded its 1MiB passed to and from the host (limits.transfer)");
+    assert_snapshot!(error(enumerate(&plugin, Box::new(host))), @"exceeded its 1MiB passed to and from the host (limits.transfer)");
 }
 
 #[test]

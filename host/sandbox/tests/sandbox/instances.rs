@@ -1,9 +1,9 @@
 //! Instances are made anew for every call, also where the memory that they are made in is not.
 
-use crate::fake::{Fake, LONG, error, limit, loaded, patient};
+use crate::fake::{Fake, LONG, about, enumerate, error, limit, loaded, patient};
 use crate::guest::Guest;
 use devgate_sandbox::Loaded;
-use devgate_types::component::Component;
+use devgate_types::component::CallKind;
 use devgate_types::{ByteSize, Limit, Limits};
 use std::sync::Barrier;
 
@@ -46,7 +46,7 @@ fn nothing_is_left_of_earlier_calls() {
     for guest in both() {
         let plugin = on(&guest, patient());
         for _ in 0..50 {
-            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+            assert!(enumerate(&plugin, Fake::boxed()).unwrap().0.pools.is_empty());
         }
     }
 }
@@ -56,7 +56,7 @@ fn nothing_is_left_of_another_component() {
     for guest in both() {
         let plugins = [(); 3].map(|()| on(&guest, patient()));
         for plugin in plugins.iter().cycle().take(50) {
-            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+            assert!(enumerate(plugin, Fake::boxed()).unwrap().0.pools.is_empty());
         }
     }
 }
@@ -70,8 +70,8 @@ fn nothing_is_left_of_a_call_that_trapped() {
         let plugin = on(&guest, patient());
         for _ in 0..20 {
             let trapped = "trapped: wasm `unreachable` instruction executed in <wasm function 2>";
-            assert_eq!(error(plugin.health(Fake::boxed(), "v.com/x", &[])), trapped);
-            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+            assert_eq!(error(about(&plugin, CallKind::Health, Fake::boxed(), &[])), trapped);
+            assert!(enumerate(&plugin, Fake::boxed()).unwrap().0.pools.is_empty());
         }
     }
 }
@@ -86,7 +86,7 @@ fn eight_callers_at_once_have_an_instance_each() {
                 scope.spawn(|| {
                     for _ in 0..20 {
                         together.wait();
-                        assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+                        assert!(enumerate(&plugin, Fake::boxed()).unwrap().0.pools.is_empty());
                     }
                 });
             }
@@ -101,7 +101,7 @@ fn a_component_goes_on_while_another_one_takes_its_place() {
         // More than there are places for at once, but never more than two together.
         for _ in 0..80 {
             let next = on(&guest, patient());
-            assert!(plugin.enumerate(Fake::boxed()).unwrap().value.is_empty());
+            assert!(enumerate(&plugin, Fake::boxed()).unwrap().0.pools.is_empty());
             plugin = next;
         }
     }
@@ -122,9 +122,9 @@ fn memory_up_to_the_limit_is_given_and_more_is_not() {
         let host = || Box::new(Fake::within(limits.clone()));
         let pages = size.0 / 65_536;
         let all = on(&growing(pages), limits.clone());
-        assert_eq!(all.enumerate(host()).unwrap().cost.memory, size);
+        assert_eq!(enumerate(&all, host()).unwrap().1.memory, size);
         let more = on(&growing(pages + 1), limits.clone());
-        assert_eq!(limit(more.enumerate(host())), Some(Limit::Memory(size)));
+        assert_eq!(limit(enumerate(&more, host())), Some(Limit::Memory(size)));
     }
 }
 
@@ -138,7 +138,7 @@ fn both_kinds_of_engine_end_a_loop() {
         guest.memory = pages.into();
         let plugin = on(&guest, limits.clone());
         let begun = std::time::Instant::now();
-        let outcome = plugin.enumerate(Box::new(Fake::within(limits.clone())));
+        let outcome = enumerate(&plugin, Box::new(Fake::within(limits.clone())));
         assert_eq!(limit(outcome), Some(Limit::Cpu(short)));
         assert!(begun.elapsed() < LONG);
     }

@@ -1,9 +1,9 @@
 //! The optional export `lifecycle`: both of its functions get the units that they are about, within all limits, and where it
 //! is not what the contract says the component is not loaded.
 
-use crate::fake::{Fake, error, limit, loaded, patient, try_load, unit};
+use crate::fake::{Fake, about, enumerate, error, limit, loaded, patient, try_load, unit};
 use crate::guest::{Guest, SPIN, encode, other_contract};
-use devgate_types::component::Component;
+use devgate_types::component::CallKind;
 use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 use insta::assert_snapshot;
 use std::time::Duration;
@@ -25,14 +25,14 @@ fn living(prepare: &str, release: &str) -> Guest {
 fn prepare(guest: &Guest, limits: Limits) -> Result<(), CallError> {
     let plugin = loaded(&guest.component(), patient());
     let units = [unit("a", 1), unit("b", 2)];
-    plugin.prepare(Box::new(Fake::within(limits)), "v.com/x", &units)?;
+    about(&plugin, CallKind::Prepare, Box::new(Fake::within(limits)), &units)?;
     Ok(())
 }
 
 fn release(guest: &Guest, limits: Limits) -> Result<(), CallError> {
     let plugin = loaded(&guest.component(), patient());
     let units = [unit("a", 1), unit("b", 2)];
-    plugin.release(Box::new(Fake::within(limits)), "v.com/x", &units)?;
+    about(&plugin, CallKind::Release, Box::new(Fake::within(limits)), &units)?;
     Ok(())
 }
 
@@ -54,15 +54,17 @@ fn each_function_is_called_with_its_units() {
     assert!(prepare(&living("unreachable", FINE), patient()).is_err());
     assert!(release(&living(FINE, "unreachable"), patient()).is_err());
     // The other exports are there as ever.
-    assert!(plugin.enumerate(Fake::boxed()).is_ok());
+    assert!(enumerate(&plugin, Fake::boxed()).is_ok());
 }
 
 #[test]
 fn a_component_without_it_is_never_asked() {
     let plugin = loaded(&Guest::default().component(), patient());
     assert!(!plugin.profile().lifecycle);
-    let asked =
-        [error(plugin.prepare(Fake::boxed(), "v.com/x", &[])), error(plugin.release(Fake::boxed(), "v.com/x", &[]))];
+    let asked = [
+        error(about(&plugin, CallKind::Prepare, Fake::boxed(), &[])),
+        error(about(&plugin, CallKind::Release, Fake::boxed(), &[])),
+    ];
     assert_eq!(asked[0], asked[1]);
     assert_snapshot!(asked[0], @"host fault: asked to prepare or release by a component that exports no lifecycle");
 }

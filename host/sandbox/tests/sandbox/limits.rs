@@ -1,8 +1,8 @@
 //! Every limit of a call, obeyed and violated.
 
-use crate::fake::{Fake, LONG, error, limit, loaded, patient, unit};
+use crate::fake::{Fake, LONG, about, enumerate, error, limit, loaded, patient, unit};
 use crate::guest::{Guest, SPIN};
-use devgate_types::component::{Component, LogLevel};
+use devgate_types::component::{CallKind, LogLevel};
 use devgate_types::{ByteSize, Limit, Limits};
 use insta::assert_snapshot;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn with(change: impl Fn(&mut Limits)) -> Limits {
 /// Which limit `enumerate` meets within `limits`.
 fn met(guest: &Guest, limits: Limits) -> Option<Limit> {
     let plugin = loaded(&guest.component(), patient());
-    limit(plugin.enumerate(Box::new(Fake::within(limits))))
+    limit(enumerate(&plugin, Box::new(Fake::within(limits))))
 }
 
 /// `n` times `body`, then nothing to report.
@@ -71,7 +71,7 @@ fn wall_clock_while_the_host_waits() {
     let mut host = Fake::within(with(|l| l.deadline = short));
     host.slow = Duration::from_millis(10);
     let started = Instant::now();
-    assert_eq!(limit(plugin.enumerate(Box::new(host))), Some(Limit::Deadline(short)));
+    assert_eq!(limit(enumerate(&plugin, Box::new(host))), Some(Limit::Deadline(short)));
     // And not each of the 100,000 reads, of 10 ms, is waited for.
     assert!(started.elapsed() < Duration::from_secs(300));
 }
@@ -110,7 +110,7 @@ fn counts_of_instances_memories_and_tables_hold_for_each_call() {
         ("table", with(|l| l.tables = 0)),
     ] {
         let plugin = loaded(&Guest::default().with("(table 1 funcref)").component(), patient());
-        let text = error(plugin.enumerate(Box::new(Fake::within(limits))));
+        let text = error(enumerate(&plugin, Box::new(Fake::within(limits))));
         assert!(text.contains(&format!("{what} count too high")), "{text}");
     }
 }
@@ -148,7 +148,7 @@ fn handles_in_the_hosts_own_arguments() {
     let units = [unit("a", 1), unit("b", 2)];
     let ask = |handles| {
         let host = Fake::within(with(|l| l.handles = handles));
-        limit(plugin.health(Box::new(host), "v.com/x", &units))
+        limit(about(&plugin, CallKind::Health, Box::new(host), &units))
     };
     assert_eq!((ask(4), ask(3)), (None, Some(Limit::Handles(3))));
 }
@@ -212,7 +212,7 @@ fn bytes_logged_are_dropped_and_counted() {
     let log = |limit| {
         let host = Fake::within(with(|l| l.log = limit));
         let log = std::sync::Arc::clone(&host.log);
-        assert!(plugin.enumerate(Box::new(host)).is_ok());
+        assert!(enumerate(&plugin, Box::new(host)).is_ok());
         std::mem::take(&mut *log.lock().unwrap())
     };
     // 14 bytes as the log has them, and 128.

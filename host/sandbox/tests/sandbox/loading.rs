@@ -1,10 +1,10 @@
 //! What is refused before it runs, and in which words.
 
-use crate::fake::{Fake, patient, try_load};
+use crate::fake::{Fake, enumerate, patient, try_load};
 use crate::guest::{Guest, encode, other_contract, text, with_inner};
 use devgate_sandbox::{LoadRequest, load};
 use devgate_types::Grant;
-use devgate_types::component::{Component, Profile};
+use devgate_types::component::Profile;
 use devgate_types::{ByteSize, Limits};
 use insta::assert_snapshot;
 use sha2::Digest;
@@ -283,7 +283,7 @@ fn components_within_a_component_pass_each_other_text() {
     let three = with(|l| l.memories = 3);
     let bytes = with_inner(&Guest::default().component(), PASSES_TEXT);
     let loaded = try_load(&bytes, three.clone()).unwrap_or_else(|error| panic!("{error}"));
-    assert!(loaded.enumerate(Box::new(Fake::within(three.clone()))).unwrap().value.is_empty());
+    assert!(enumerate(&loaded, Box::new(Fake::within(three.clone()))).unwrap().0.pools.is_empty());
     // One module still has one memory, however many the component may have.
     let two = text("(component (core module (memory 1) (memory 1)))");
     let refusal = try_load(&two, three).expect_err("must be refused").to_string();

@@ -1,9 +1,9 @@
 //! The optional export `preference`: what it says comes as it is, within all limits, and where it is not what the contract
 //! says the component is not loaded.
 
-use crate::fake::{Fake, error, limit, loaded, patient, try_load, unit};
+use crate::fake::{Fake, about, enumerate, error, limit, loaded, patient, try_load, unit};
 use crate::guest::{Guest, SPIN, encode, other_contract};
-use devgate_types::component::Component;
+use devgate_types::component::{Call, CallKind};
 use devgate_types::{ByteSize, CallError, FailureKind, Limit, Limits};
 use insta::assert_snapshot;
 use std::time::Duration;
@@ -40,7 +40,8 @@ fn choose(guest: &Guest, limits: Limits, must: &[&str], size: u32) -> Result<Vec
     assert!(plugin.profile().preference);
     let units = [unit("a", 1), unit("b", 2), unit("c", 3)];
     let host = Box::new(Fake::within(limits));
-    Ok(plugin.choose(host, "v.com/x", &units, &strings(must), size)?.value)
+    let call = Call { must_include: &strings(must), size, ..Call::about(CallKind::Choose, "v.com/x", &units) };
+    Ok(plugin.call(&call, host)?.0.choice)
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn a_choice_is_what_the_component_says() {
     assert_eq!(choose(&choosing(MUST), patient(), &["unknown"], 1), Ok(strings(&["unknown"])));
     // The other exports are there as ever.
     let plugin = loaded(&choosing(FIRST).component(), patient());
-    assert!(plugin.enumerate(Fake::boxed()).is_ok());
+    assert!(enumerate(&plugin, Fake::boxed()).is_ok());
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn a_component_without_it_is_never_asked() {
     let plugin = loaded(&Guest::default().component(), patient());
     assert!(!plugin.profile().preference);
     assert_snapshot!(
-        error(plugin.choose(Fake::boxed(), "v.com/x", &[], &[], 0)),
+        error(about(&plugin, CallKind::Choose, Fake::boxed(), &[])),
         @"host fault: asked for a choice of a component that exports no preference"
     );
 }

@@ -1,13 +1,13 @@
 //! What a runner and its host say to each other.
 
-use crate::component::Curious;
+use crate::component::curious;
 use crate::hold;
 use crate::node::Fake;
 use devgate_runner::fuzz;
 use devgate_types::{Limits, Verdict};
 
 /// How many exports there are.
-const EXPORTS: i32 = 6;
+const EXPORTS: u32 = 6;
 /// What `limits.transfer` counts for each message besides its bytes.
 const EACH: u64 = 64;
 /// What is there besides, however much comes: a message of 68 KiB as it is read, in a buffer that grew to twice of it with the old one
@@ -21,7 +21,7 @@ pub fn runner(input: &[u8]) {
         return;
     };
     let mut host = Fake::default();
-    let (called, spent) = hold::spent(|| fuzz::call(said, i32::from(*export) % EXPORTS, &mut host));
+    let (called, spent) = hold::spent(|| fuzz::call(said, u32::from(*export) % EXPORTS, &mut host));
     let counted = u64::try_from(said.len()).unwrap() + EACH * messages(said);
     let most = 4 * counted + BESIDES + host.gave();
     assert!(
@@ -32,8 +32,8 @@ pub fn runner(input: &[u8]) {
     );
     match called {
         Err(why) => hold::message(&why),
-        Ok(answered) => {
-            for verdict in &answered.verdicts {
+        Ok(output) => {
+            for verdict in &output.verdicts {
                 if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
                     assert!(reason.len() <= 256, "a reason of {} bytes", reason.len());
                 }
@@ -45,7 +45,7 @@ pub fn runner(input: &[u8]) {
 
 /// The runner's end: whatever its host says, it ends.
 pub fn host(input: &[u8]) {
-    let said = fuzz::run(input, &Curious::default()).unwrap();
+    let said = fuzz::run(input, &curious).unwrap();
     assert!(messages(&said) <= 1 || said.len() > 4);
 }
 

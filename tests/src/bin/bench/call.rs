@@ -4,7 +4,7 @@
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
 use devgate_runner::{LoadRequest, Programs, Runners};
-use devgate_types::component::{Answered, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Call, CallKind, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, Grant, Limits, MountHandle, NodeHandle, Unit};
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,14 +31,13 @@ fn time(bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
         limits: limits.clone(),
         grants,
     })?;
-    let nowhere = Nowhere { limits: Arc::new(limits), config: CONFIG.into() };
+    let mut nowhere = Nowhere { limits: Arc::new(limits), config: CONFIG.into() };
     let unit = Unit { id: "bench0-0".into(), backing: vec![], nodes: vec![], properties: vec![] };
     let units = std::slice::from_ref(&unit);
     let mut samples = Vec::with_capacity(calls);
     for n in 0..calls + WARM_UP {
-        let host = Box::new(nowhere.clone());
         let begun = Instant::now();
-        let answer = component.allocate(host, "devgate.dev/bench0", units);
+        let answer = component.call(&Call::about(CallKind::Allocate, "devgate.dev/bench0", units), &mut nowhere);
         let took = begun.elapsed().as_secs_f64() * 1e6;
         answer.map_err(|error| anyhow!("{error}"))?;
         if n >= WARM_UP {
@@ -51,7 +50,6 @@ fn time(bytes: &[u8], calls: usize) -> anyhow::Result<(f64, f64)> {
 const CONFIG: &str = r#"{"devices":[{"resource":"devgate.dev/bench0","subsystem":"bench0"}]}"#;
 
 /// A host with a configuration and no hardware.
-#[derive(Clone)]
 struct Nowhere {
     limits: Arc<Limits>,
     config: Arc<str>,
@@ -149,8 +147,5 @@ impl Capabilities for Nowhere {
     fn log(&mut self, _: LogLevel, _: &str) {}
     fn bytes_read(&self) -> u64 {
         0
-    }
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
-        self
     }
 }

@@ -2,7 +2,6 @@
 
 use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, LogLevel, NodeInfo};
 use devgate_types::{ByteSize, DeviceHandle, Limits, MountHandle, NodeHandle, NodeKind, NodeNumber};
-use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -173,8 +172,5 @@ impl Capabilities for OpenNode {
     }
     fn bytes_read(&self) -> u64 {
         0
-    }
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

@@ -4,7 +4,7 @@
 use super::open_node::{Kept, OpenNode, limits};
 use devgate_sandbox::{LoadRequest, Loaded, load};
 use devgate_tests::attackers::{Ask, Attacker};
-use devgate_types::component::{Capabilities, Component};
+use devgate_types::component::{Call, CallKind, Capabilities, Output};
 use devgate_types::{CallError, Edits, Grant, Pool, Unit, Verdict};
 use std::sync::{Arc, PoisonError};
 
@@ -31,20 +31,20 @@ fn called(attacker: &Attacker, component: &Loaded, kept: &Arc<Kept>) {
         CallError::Failed(failure) => kept.say(failure.message),
         error => kept.say(error.to_string()),
     };
-    let pools = component.enumerate(host()).map(|answer| answer.value);
-    let pools = pools.unwrap_or_else(|error| {
-        failed(error);
-        vec![]
-    });
+    let call = |call: Call<'_>| match component.call(&call, host()) {
+        Ok((output, _)) => output,
+        Err(error) => {
+            failed(error);
+            Output::default()
+        }
+    };
+    let pools = call(Call::default()).pools;
     offered(&pools, kept);
     for pool in &pools {
-        match component.health(host(), &pool.resource, &pool.units) {
-            Ok(answer) => answer.value.iter().for_each(|verdict| {
-                if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
-                    kept.say(reason.clone());
-                }
-            }),
-            Err(error) => failed(error),
+        for verdict in call(Call::about(CallKind::Health, &pool.resource, &pool.units)).verdicts {
+            if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {
+                kept.say(reason);
+            }
         }
     }
     for ask in &attacker.header.asks {
@@ -57,19 +57,16 @@ fn called(attacker: &Attacker, component: &Loaded, kept: &Arc<Kept>) {
         let units: Vec<Unit> = units.filter(|unit| ids.contains(&unit.id)).cloned().collect();
         let resource = attacker.resource();
         if let Ask::Prefer { size, .. } = ask {
-            match component.choose(host(), &resource, &units, &[], u32::try_from(*size).unwrap_or(0)) {
-                Ok(answer) => answer.value.iter().for_each(|id| kept.say(format!("chosen {id}"))),
-                Err(error) => failed(error),
-            }
+            let size = u32::try_from(*size).unwrap_or(0);
+            let choice = call(Call { size, ..Call::about(CallKind::Choose, &resource, &units) }).choice;
+            choice.iter().for_each(|id| kept.say(format!("chosen {id}")));
             continue;
         }
-        if component.profile().lifecycle
-            && let Err(error) = component.prepare(host(), &resource, &units)
-        {
-            failed(error);
+        if component.profile().lifecycle {
+            call(Call::about(CallKind::Prepare, &resource, &units));
         }
-        match component.allocate(host(), &resource, &units) {
-            Ok(answer) => given(&units, &answer.value, kept),
+        match component.call(&Call::about(CallKind::Allocate, &resource, &units), host()) {
+            Ok((output, _)) => given(&units, &output.edits, kept),
             Err(error) => failed(error),
         }
     }

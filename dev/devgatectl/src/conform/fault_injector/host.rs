@@ -7,8 +7,8 @@ use devgate_types::{DeviceHandle, Limits, MountHandle, NodeHandle};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-pub(super) struct FaultyHost {
-    inner: Box<dyn Capabilities>,
+pub(super) struct FaultyHost<'a> {
+    inner: &'a mut dyn Capabilities,
     limits: Limits,
     state: Arc<Mutex<State>>,
 }
@@ -47,9 +47,9 @@ fn part(offset: u64, length: u32) -> impl FnOnce(Fake, &Query) -> Faked<Vec<u8>>
     move |fake, _query| Some(fake.range(offset, length))
 }
 
-impl FaultyHost {
+impl<'a> FaultyHost<'a> {
     /// With the host's own limits unless others are given.
-    pub(super) fn new(inner: Box<dyn Capabilities>, limits: Option<Limits>, state: Arc<Mutex<State>>) -> Self {
+    pub(super) fn new(inner: &'a mut dyn Capabilities, limits: Option<Limits>, state: Arc<Mutex<State>>) -> Self {
         Self { limits: limits.unwrap_or_else(|| inner.limits().clone()), inner, state }
     }
 
@@ -71,7 +71,7 @@ impl FaultyHost {
             state.script.answer.as_ref().and_then(|answer| answer(&query))
         };
         let answer = fake.and_then(|fake| faked(fake, &query));
-        let answer = answer.unwrap_or_else(|| host(self.inner.as_mut()));
+        let answer = answer.unwrap_or_else(|| host(self.inner));
         let content = answer.as_ref().ok().and_then(|value| {
             let value: &dyn Any = value;
             let text = value.downcast_ref().map(|text: &String| text.clone().into_bytes());
@@ -91,7 +91,7 @@ macro_rules! queries {
     )*};
 }
 
-impl Capabilities for FaultyHost {
+impl Capabilities for FaultyHost<'_> {
     queries! {
         devices(subsystem: &str) -> Vec<DeviceHandle> = Devices, None, subsystem, empty;
         device_by_name(subsystem: &str, name: &str) -> DeviceHandle = Device, None, &format!("{subsystem}/{name}"), fails;
@@ -136,10 +136,5 @@ impl Capabilities for FaultyHost {
 
     fn bytes_read(&self) -> u64 {
         self.inner.bytes_read()
-    }
-
-    /// The host's own object: only that knows what the handles of an answer mean.
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self.inner.into_any()
     }
 }
