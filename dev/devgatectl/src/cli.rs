@@ -32,7 +32,7 @@ the name kubectl-devgate in the PATH it is `kubectl devgate`.";
 
 /// What was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "devgatectl", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP)]
+#[command(name = "devgatectl", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

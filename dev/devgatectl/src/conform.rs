@@ -34,6 +34,7 @@ use crate::cli::ConformArgs;
 use anyhow::Context;
 use devgate::cli::Output;
 use devgate::components::Components;
+use devgate::help::Code;
 use devgate::loader::ComponentLoader;
 use devgate::progress::Progress;
 use devgate::{exit, output, policy};
@@ -82,6 +83,18 @@ const GROUPS: [(&str, Run); 12] = [
     // Last: about all that was said before.
     ("errors", error_quality::run),
 ];
+
+/// What `help` says of the checks.
+pub(crate) fn codes() -> Vec<Code> {
+    let checks = scorecard::groups().into_iter().flat_map(|group| group.checks);
+    let code = |check: scorecard::Check| Code {
+        code: check.id,
+        kind: "checked by `conform`",
+        meaning: check.expected,
+        remedy: check.remedy.unwrap_or_default(),
+    };
+    checks.map(code).collect()
+}
 
 /// Runs the command.
 pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {

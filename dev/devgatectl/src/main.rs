@@ -14,7 +14,7 @@ mod record;
 mod simulate;
 mod test_host;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::Command;
 use devgate::cli::Command as HostCommand;
 use devgate::exit;
@@ -43,6 +43,10 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Host(HostCommand::Help(args)) => {
+            let codes = [devgate::help::findings(), conform::codes()].concat();
+            devgate::help::help(&args, cli::Cli::command(), &codes)
+        }
         Command::Host(command @ HostCommand::Run(_)) => devgate::run(&command, sources(node::open_and_follow)),
         Command::Host(command) => devgate::run(&command, sources(node::open)),
     };

@@ -34,6 +34,13 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How this program is called: `devgate`, `devgatectl`, `kubectl devgate`.
+pub fn program() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&called).file_name().unwrap_or("devgate".as_ref()).to_string_lossy();
+    name.replace("kubectl-", "kubectl ")
+}
+
 /// So many of something: `1 device`, `2 devices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

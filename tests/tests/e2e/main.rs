@@ -30,6 +30,7 @@ mod exec;
 mod explain;
 mod grants;
 mod guide;
+mod help;
 mod hgx;
 mod image;
 mod inspect;
