@@ -6,6 +6,7 @@ mod conform;
 mod demo;
 mod inspect;
 mod junit;
+mod manual;
 mod new;
 mod node;
 mod pack;
@@ -43,6 +44,8 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Completions(args) => manual::completions(&args).map(done),
+        Command::Man(args) => manual::man(&args).map(done),
         Command::Host(HostCommand::Help(args)) => {
             let codes = [devgate::help::findings(), conform::codes()].concat();
             devgate::help::help(&args, cli::Cli::command(), &codes)

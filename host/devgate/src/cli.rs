@@ -10,7 +10,7 @@ mod watch;
 pub use cdi::{CdiAction, CdiArgs, GenerateArgs, HostArgs};
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
-pub use registry::{CACHE, PullArgs, RegistryArgs};
+pub use registry::{CACHE, HEADING, PullArgs, RegistryArgs};
 pub use state::{StateAction, StateArgs};
 pub(crate) use watch::STATUS_SOCKET;
 pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
@@ -184,7 +184,7 @@ pub struct RunArgs {
     pub(crate) nfd_dir: PathBuf,
 
     /// Run only what is in the cache or in files; ask no registry
-    #[arg(long, help_heading = "Components from a registry")]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) no_pull: bool,
 
     #[command(flatten)]

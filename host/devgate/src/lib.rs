@@ -26,8 +26,6 @@ mod service;
 mod state;
 pub mod status;
 mod survey;
-#[cfg(test)]
-mod tests;
 pub mod transfer;
 pub mod watching;
 

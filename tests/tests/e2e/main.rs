@@ -19,6 +19,7 @@ mod check;
 mod cleanup;
 mod cncf_library;
 mod compiling;
+mod completions;
 mod conditions;
 mod confinement;
 mod conform;

@@ -1,7 +1,7 @@
 //! Options of the commands that look and change nothing: `explain`, `check`.
 
-use super::RegistryArgs;
 use super::watch::STATUS_SOCKET;
+use super::{HEADING, RegistryArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ pub struct PlaceArgs {
     pub node_root: PathBuf,
 
     /// Pull components that are not in the cache; without it no registry is asked
-    #[arg(long, help_heading = "Components from a registry")]
+    #[arg(long, help_heading = HEADING)]
     pub pull: bool,
 
     /// Where components come from that are no files.
