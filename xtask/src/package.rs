@@ -95,7 +95,8 @@ fn stage(binary: &Path, folder: &Path) -> Result<()> {
     manual::write(folder)?;
     let changelog = folder.join("changelog");
     std::fs::write(&changelog, changelog_of(&dist::version()?, dist::epoch()?)?)?;
-    process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(&changelog))
+    // cargo-deb would leave what was built as it is.
+    process::run(Command::new("gzip").args(["-9", "--no-name", "--recursive"]).args([changelog, folder.join("man")]))
 }
 
 /// One entry, as Debian's tools read it: what is new is told where a release is.

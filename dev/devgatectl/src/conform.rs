@@ -114,8 +114,11 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     let is_meant = |plugin: &&PluginPolicy| args.plugin.as_ref().is_none_or(|name| plugin.name.as_str() == name);
     let plugins: Vec<_> = policy.plugins.values().filter(is_meant).collect();
     if plugins.is_empty() {
-        let name = escape(args.plugin.as_deref().unwrap_or_default(), 80);
-        return Err(exit::with_code(exit::POLICY, format!("the policy has no plugin {name} (--plugin)")));
+        let message = match &args.plugin {
+            Some(name) => format!("the policy has no plugin {} (--plugin)", escape(name, 80)),
+            None => "the policy has no plugin whose component could be tested".to_owned(),
+        };
+        return Err(exit::with_code(exit::POLICY, message));
     }
     let components = Components::looking(
         args.place.components().as_ref(),
@@ -133,7 +136,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         std::fs::write(file, junit::of(&report)).with_context(|| file.display().to_string())?;
     }
     match args.output {
-        Output::Text => output::print(&text::of(&report))?,
+        Output::Text => output::print(&text::of(&report, &args.place.options()))?,
         Output::Json => output::print_json(&report)?,
     }
     let failed = report.plugins.iter().any(|card| card.failed > 0);

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => manual::completions(&args).map(done),
         Command::Man(args) => manual::man(&args).map(done),
         Command::Host(HostCommand::Help(args)) => {
-            let codes = [devgate::help::findings(), conform::codes()].concat();
+            let codes = [devgate::help::codes(), conform::codes()].concat();
             devgate::help::help(&args, cli::Cli::command(), &codes)
         }
         Command::Host(command @ HostCommand::Run(_)) => devgate::run(&command, sources(node::open_and_follow)),

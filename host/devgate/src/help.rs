@@ -6,7 +6,7 @@ use clap::Command;
 use devgate_policy::nearest;
 use devgate_types::escape;
 
-const FINDINGS: &str = include_str!("check/codes.txt");
+const CODES: &str = include_str!("check/codes.txt");
 /// What asks for all codes.
 const ALL: &str = "codes";
 
@@ -15,7 +15,7 @@ const ALL: &str = "codes";
 pub struct Code {
     /// As it is shown with what was found: `component-digest`.
     pub code: &'static str,
-    /// What carries it: `error`, `warning`, `danger`.
+    /// What carries it: `error`, `warning`, `danger`, `condition`.
     pub kind: &'static str,
     /// What it means.
     pub meaning: &'static str,
@@ -23,14 +23,14 @@ pub struct Code {
     pub remedy: &'static str,
 }
 
-/// The codes of `check`: a row of the table for each.
-pub fn findings() -> Vec<Code> {
+/// The findings of `check` and the conditions of `status`.
+pub fn codes() -> Vec<Code> {
     let row = |line: &'static str| {
         let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
         let code = cells.next()?.trim_end_matches('`');
         Some(Code { code, kind: cells.next()?, meaning: cells.next()?, remedy: cells.next()? })
     };
-    FINDINGS.lines().filter_map(row).collect()
+    CODES.lines().filter_map(row).collect()
 }
 
 /// Runs the command for a program that has these codes.
@@ -57,8 +57,12 @@ fn explain(word: &str, codes: &[Code], program: &Command) -> anyhow::Result<u8> 
         output::print(&output::columns(0, &rows.collect::<Vec<_>>()))?;
         return Ok(exit::OK);
     }
-    if let Some(Code { code, kind, meaning, remedy }) = codes.iter().find(|it| it.code == word) {
-        output::print(&format!("{code} ({kind})\n  meaning  {meaning}\n  to do    {remedy}\n"))?;
+    let same = codes.iter().filter(|it| it.code == word);
+    let told: String = same
+        .map(|it| format!("{} ({})\n  meaning  {}\n  to do    {}\n", it.code, it.kind, it.meaning, it.remedy))
+        .collect();
+    if !told.is_empty() {
+        output::print(&told)?;
         return Ok(exit::OK);
     }
     let commands = program.get_subcommands().map(Command::get_name);
@@ -74,6 +78,7 @@ fn explain(word: &str, codes: &[Code], program: &Command) -> anyhow::Result<u8> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watching::Condition;
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
@@ -86,6 +91,23 @@ mod tests {
         files.extend([own.with_extension("rs"), own.join("../../../core/src/status.rs")]);
         files.retain(|file| file.extension().is_some_and(|ext| ext == "rs"));
         files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+    }
+
+    fn findings() -> Vec<Code> {
+        codes().into_iter().filter(|it| it.kind != "condition").collect()
+    }
+
+    #[test]
+    fn every_condition_is_explained_in_the_words_of_the_guide() {
+        let guide = include_str!("../../../docs/operate.md");
+        let conditions = codes().into_iter().filter(|it| it.kind == "condition");
+        let names: Vec<_> = conditions
+            .map(|it| {
+                assert!(guide.contains(&format!("\n| `{}` | {} | ", it.code, it.meaning)), "{it:?}");
+                it.code
+            })
+            .collect();
+        assert_eq!(names, Condition::ALL.map(Condition::as_str));
     }
 
     #[test]

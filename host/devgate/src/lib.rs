@@ -48,6 +48,6 @@ pub fn run(command: &Command, sources: Sources) -> anyhow::Result<u8> {
         Command::Cleanup(args) => cleanup::cleanup(args),
         Command::State(args) => state::state(args),
         Command::Cdi(args) => cdi::cdi(args, sources),
-        Command::Help(args) => help::help(args, cli::Cli::command(), &help::findings()),
+        Command::Help(args) => help::help(args, cli::Cli::command(), &help::codes()),
     }
 }

@@ -101,7 +101,7 @@ impl Faces {
             names
         };
         let same = names(&json) == names(&page) && json["summary"] == page["summary"];
-        let last = self.text.out.lines().last().unwrap_or_default();
+        let last = summary(&self.text.out);
         Ok((same && json["summary"] == last).then(|| names(&json)))
     }
 
@@ -115,7 +115,7 @@ impl Faces {
         for said in [&self.text, &self.json] {
             ensure!(said.code == lines.iter().map(|line| line.exit).max(), "{said:?}: {conditions:?}");
         }
-        let last = self.text.out.lines().last().unwrap_or_default();
+        let last = summary(&self.text.out);
         let value = |name: &str| {
             let series = format!("devgate_condition{{condition=\"{name}\"}} ");
             self.metrics.lines().find_map(|line| line.strip_prefix(&series))
@@ -495,4 +495,9 @@ async fn a_device_comes_and_goes() -> anyhow::Result<()> {
     }
     happens(&host, "devices-hidden", port(&host).await?).await?;
     Ok(())
+}
+
+/// The last line of a status but for the next command.
+fn summary(status: &str) -> &str {
+    status.lines().rfind(|line| !line.starts_with("next: ")).unwrap_or_default()
 }

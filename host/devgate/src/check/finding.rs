@@ -41,7 +41,7 @@ impl Finding {
     }
 
     fn new(severity: Severity, code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
-        debug_assert!(crate::help::findings().iter().any(|it| it.code == code), "{code} is not in codes.txt");
+        debug_assert!(crate::help::codes().iter().any(|it| it.code == code), "{code} is not in codes.txt");
         Self { severity, code, at: at.map(ToString::to_string), message: message.into() }
     }
 }

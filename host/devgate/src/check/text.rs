@@ -4,7 +4,7 @@ use super::finding::{Finding, Severity};
 use super::grants::{DeviceGrant, GrantFacts};
 use super::overlaps::first_few;
 use super::{PluginReport, Report};
-use crate::output::{beyond, columns, count, program};
+use crate::output::{BAD, DANGER, WARNING, beyond, columns, count, program};
 use std::fmt::Write;
 
 /// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
@@ -26,7 +26,9 @@ pub(super) fn of(report: &Report) -> String {
     if let Some(why) = report.landlock.as_ref().and_then(|fence| fence.why.as_ref()) {
         let _ = writeln!(text, "\nlandlock: would not be in force, and seccomp alone would fence devgate: {why}");
     }
-    if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
+    if report.plugins.is_empty() {
+        text += "\nthe policy has no plugin, so nothing is offered\n";
+    } else if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
         text += "\nno component was asked what it finds and offers: --run starts each once\n";
     }
     let _ = writeln!(
@@ -78,7 +80,7 @@ fn units(report: &PluginReport) -> Option<String> {
         return Some(match outcome {
             "idle" => "not asked: idle".to_owned(),
             "not-loaded" => "not asked: its component is not loaded".to_owned(),
-            _ => "unknown: a call failed".to_owned(),
+            _ => "unknown: it could not be asked".to_owned(),
         });
     };
     let alone = units.rejected - units.rejected_pools;
@@ -93,10 +95,10 @@ fn units(report: &PluginReport) -> Option<String> {
 
 /// One finding, with all places where the same was found.
 fn finding_line(text: &mut String, finding: &Finding, places: &[String]) {
-    let severity = match finding.severity {
-        Severity::Error => "ERROR",
-        Severity::Warning => "warning",
-        Severity::Danger => "danger",
+    let (style, severity) = match finding.severity {
+        Severity::Error => (BAD, "ERROR"),
+        Severity::Warning => (WARNING, "warning"),
+        Severity::Danger => (DANGER, "danger"),
     };
     let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
     let code = match places {
@@ -107,7 +109,7 @@ fn finding_line(text: &mut String, finding: &Finding, places: &[String]) {
     };
     // Several lines where a refusal has a table.
     let mut lines = finding.message.lines();
-    let _ = writeln!(text, "  {severity:<7}  {at}{} {code}", lines.next().unwrap_or_default());
+    let _ = writeln!(text, "  {style}{severity:<7}{style:#}  {at}{} {code}", lines.next().unwrap_or_default());
     lines.for_each(|line| *text += &format!("           {line}\n"));
 }
 
