@@ -49,7 +49,7 @@ fn program(program: Product) -> Command {
     command
 }
 
-/// Without the commands that clap adds beneath each command that has some: they are in nobody's way, and would be a page each.
+/// Without the commands that clap adds beneath each command that has some: each would be a page.
 fn without_help(command: Command) -> Command {
     command.mut_subcommands(without_help).disable_help_subcommand(true)
 }

@@ -28,6 +28,7 @@ mod conformance;
 mod demo;
 mod device_info;
 mod docs;
+mod examples;
 mod exec;
 mod explain;
 mod grants;
