@@ -29,7 +29,7 @@ fn a_code_is_explained_by_both_programs_and_a_check_by_the_one_that_has_it() -> 
 
 #[test]
 fn what_is_neither_a_command_nor_a_code_is_told_with_what_is_near() -> anyhow::Result<()> {
-    let words = [("componnt-digest", "component-digest"), ("expain", "explain"), ("unplug.heath", "unplug.health")];
+    let words = [("component-dig", "component-digest"), ("Explain", "explain"), ("unplug_health", "unplug.health")];
     for (word, near) in words {
         let (code, out, err) = run(devgatectl(), &["help", word])?;
         assert_eq!((code, out.as_str()), (Some(2), ""), "{word}");

@@ -86,7 +86,7 @@ fn scenarios() -> anyhow::Result<()> {
     };
     write("good.yaml", &scenario("Both are there", "  - expect: {devices: {fake.com/gpu: 2}}\n"))?;
     write("bad.yaml", &scenario("A third one", "  - {within: 100ms, expect: {devices: {fake.com/gpu: 3}}}\n"))?;
-    write("wrong.yaml", &scenario("A mistake", "  - expct: {devices: {}}\n"))?;
+    write("wrong.yaml", &scenario("A mistake", "  - expects: {devices: {}}\n"))?;
     std::fs::create_dir(place.dir().join("empty"))?;
     let mut shown = String::new();
     for name in ["good.yaml", "bad.yaml", "wrong.yaml", "empty"] {
