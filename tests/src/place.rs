@@ -46,7 +46,8 @@ pub fn devgatectl() -> anyhow::Result<PathBuf> {
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 8] = ["conform", "demo", "inspect", "new", "pack", "push", "record", "simulate"];
+const WORKSHOP: [&str; 10] =
+    ["completions", "conform", "demo", "inspect", "man", "new", "pack", "push", "record", "simulate"];
 
 /// The program for these arguments: `devgatectl` for what only it has and for recorded nodes, `devgate` for all else.
 ///

@@ -132,7 +132,7 @@ pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
 }
 
 /// Components that are of no use on a node: for tests, and examples.
-const NOT_FOR_NODES: [&str; 5] = ["lifecycle-probe", "misfit", "overreach", "prowler", "widget"];
+const NOT_FOR_NODES: [&str; 6] = ["example", "lifecycle-probe", "misfit", "overreach", "prowler", "widget"];
 
 /// The components that come with devgate.
 pub(crate) fn shipped() -> Result<Vec<String>> {

@@ -13,6 +13,7 @@ mod harness;
 mod image;
 mod languages;
 mod manifests;
+mod manual;
 mod monitoring;
 mod package;
 mod places;

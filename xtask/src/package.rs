@@ -5,7 +5,7 @@
 use crate::dist::{self, Out};
 use crate::static_binary::{self, Machine, Product, Profile};
 use crate::workspace::{cargo, guests, root, target};
-use crate::{components, process, shipped, tools};
+use crate::{components, manual, process, shipped, tools};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -92,9 +92,11 @@ fn stage(binary: &Path, folder: &Path) -> Result<()> {
         copy(&entry.path(), &policies.join(entry.file_name()))?;
     }
     shipped::copy(&folder.join("doc"))?;
+    manual::write(folder)?;
     let changelog = folder.join("changelog");
     std::fs::write(&changelog, changelog_of(&dist::version()?, dist::epoch()?)?)?;
-    process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(&changelog))
+    // cargo-deb would leave what was built as it is.
+    process::run(Command::new("gzip").args(["-9", "--no-name", "--recursive"]).args([changelog, folder.join("man")]))
 }
 
 /// One entry, as Debian's tools read it: what is new is told where a release is.

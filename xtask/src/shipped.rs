@@ -8,7 +8,7 @@ use crate::workspace::root;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Files, and folders with all that is in them. Source code is not among them, nor are recorded nodes of hundreds of kilobytes.
+/// Files, and folders with all that is in them. Source code is not among them, but for the example, nor are recorded nodes of hundreds of kilobytes.
 const PARTS: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -23,6 +23,7 @@ const PARTS: &[&str] = &[
     "deploy/profiles",
     "deploy/systemd",
     "docs",
+    "examples",
     "guests/PORTING.md",
     "guests/README.md",
     "guests/accel/README.md",

@@ -3,6 +3,7 @@
 mod conform;
 mod demo;
 mod inspect;
+mod manual;
 mod new;
 mod pack;
 mod push;
@@ -12,6 +13,7 @@ mod simulate;
 pub(crate) use conform::ConformArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use inspect::{InspectArgs, InspectOutput};
+pub(crate) use manual::{CompletionsArgs, ManArgs, Product};
 pub(crate) use new::{Lang, NewArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use push::PushArgs;
@@ -32,7 +34,7 @@ the name kubectl-devgate in the PATH it is `kubectl devgate`.";
 
 /// What was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "devgatectl", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP)]
+#[command(name = "devgatectl", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -104,6 +106,14 @@ pub(crate) enum Command {
     /// each failure what was done, what was seen and what to do. Needs no hardware and no cluster.
     #[command(after_help = conform::CONFORM_HELP)]
     Conform(ConformArgs),
+
+    /// Print what makes a shell complete the commands of devgate or devgatectl
+    #[command(after_help = manual::COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+
+    /// Print the manual page of devgate or devgatectl, or write those of all commands into a folder
+    #[command(after_help = manual::MAN_HELP)]
+    Man(ManArgs),
 
     #[command(flatten)]
     Host(devgate::cli::Command),

@@ -34,6 +34,7 @@ use crate::cli::ConformArgs;
 use anyhow::Context;
 use devgate::cli::Output;
 use devgate::components::Components;
+use devgate::help::Code;
 use devgate::loader::ComponentLoader;
 use devgate::progress::Progress;
 use devgate::{exit, output, policy};
@@ -83,6 +84,18 @@ const GROUPS: [(&str, Run); 12] = [
     ("errors", error_quality::run),
 ];
 
+/// What `help` says of the checks.
+pub(crate) fn codes() -> Vec<Code> {
+    let checks = scorecard::groups().into_iter().flat_map(|group| group.checks);
+    let code = |check: scorecard::Check| Code {
+        code: check.id,
+        kind: "checked by `conform`",
+        meaning: check.expected,
+        remedy: check.remedy.unwrap_or_default(),
+    };
+    checks.map(code).collect()
+}
+
 /// Runs the command.
 pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     if let Some(only) = &args.only {
@@ -101,8 +114,11 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     let is_meant = |plugin: &&PluginPolicy| args.plugin.as_ref().is_none_or(|name| plugin.name.as_str() == name);
     let plugins: Vec<_> = policy.plugins.values().filter(is_meant).collect();
     if plugins.is_empty() {
-        let name = escape(args.plugin.as_deref().unwrap_or_default(), 80);
-        return Err(exit::with_code(exit::POLICY, format!("the policy has no plugin {name} (--plugin)")));
+        let message = match &args.plugin {
+            Some(name) => format!("the policy has no plugin {} (--plugin)", escape(name, 80)),
+            None => "the policy has no plugin whose component could be tested".to_owned(),
+        };
+        return Err(exit::with_code(exit::POLICY, message));
     }
     let components = Components::looking(
         args.place.components().as_ref(),
@@ -120,7 +136,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         std::fs::write(file, junit::of(&report)).with_context(|| file.display().to_string())?;
     }
     match args.output {
-        Output::Text => output::print(&text::of(&report))?,
+        Output::Text => output::print(&text::of(&report, &args.place.options()))?,
         Output::Json => output::print_json(&report)?,
     }
     let failed = report.plugins.iter().any(|card| card.failed > 0);

@@ -6,6 +6,7 @@ mod conform;
 mod demo;
 mod inspect;
 mod junit;
+mod manual;
 mod new;
 mod node;
 mod pack;
@@ -14,7 +15,7 @@ mod record;
 mod simulate;
 mod test_host;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::Command;
 use devgate::cli::Command as HostCommand;
 use devgate::exit;
@@ -43,6 +44,12 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Completions(args) => manual::completions(&args).map(done),
+        Command::Man(args) => manual::man(&args).map(done),
+        Command::Host(HostCommand::Help(args)) => {
+            let codes = [devgate::help::codes(), conform::codes()].concat();
+            devgate::help::help(&args, cli::Cli::command(), &codes)
+        }
         Command::Host(command @ HostCommand::Run(_)) => devgate::run(&command, sources(node::open_and_follow)),
         Command::Host(command) => devgate::run(&command, sources(node::open)),
     };

@@ -52,7 +52,7 @@ pub(crate) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
             .with_context(|| file.display().to_string())?;
     }
     match args.output {
-        Output::Text => output::print(&text::summary(&outcomes, took))?,
+        Output::Text => output::print(&text::summary(&outcomes, took, args.components.as_deref()))?,
         Output::Json => output::print_json(&json::results(&outcomes, took))?,
     }
     let passed = outcomes.iter().all(Outcome::passed);
@@ -91,7 +91,7 @@ async fn play(args: &SimulateArgs, prepared: Vec<Prepared>) -> anyhow::Result<Ve
 /// One case for each scenario.
 fn junit(outcomes: &[Outcome]) -> Suite {
     let case = |outcome: &Outcome| {
-        let steps = text::steps(outcome);
+        let steps = output::plain(&text::steps(outcome));
         let step = outcome.failure().and_then(|step| {
             let (number, line, what) = (step.number, step.line, step.failure.as_ref()?.line());
             Some(format!("step {number}, line {line}: {}: {what}", step.summary))

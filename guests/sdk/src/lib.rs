@@ -2,15 +2,21 @@
 //! exports a type as a component, and an allocator made for instances that live for one call.
 //!
 //! ```
-//! use devgate_sdk::{Device, Edits, Error, Plugin, Pool, Unit, Verdict, hardware};
+//! use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, hardware};
 //!
 //! struct Fpga;
 //!
 //! impl Plugin for Fpga {
 //!     fn enumerate() -> Result<Vec<Pool>, Error> {
-//!         let unit = |device: Device| Ok(Unit::of(device.name(), device.duplicate(), device.nodes()?));
-//!         let units: Result<Vec<Unit>, Error> = hardware::devices("fpga_region")?.into_iter().map(unit).collect();
-//!         Ok(vec![Pool::new("vendor.com/fpga", units?)])
+//!         let (mut units, mut unread) = (Vec::new(), Vec::new());
+//!         for device in hardware::devices("fpga_region")? {
+//!             match device.nodes() {
+//!                 Ok(nodes) => units.push(Unit::of(device.name(), device, nodes)),
+//!                 // One that cannot be described now costs itself alone.
+//!                 Err(_) => unread.push(device.name()),
+//!             }
+//!         }
+//!         Ok(vec![Pool::new("vendor.com/fpga", units).with_unread(unread)])
 //!     }
 //!
 //!     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {

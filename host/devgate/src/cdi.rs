@@ -156,8 +156,12 @@ fn show(dirs: &[PathBuf], form: Output) -> Result<u8> {
 fn text(checked: &Checked) -> String {
     let mut text = String::new();
     for finding in &checked.findings {
-        let word = if finding.is_error { "error" } else { "warning" };
-        text += &format!("{word}: {}: {}\n", escape(&finding.path.display().to_string(), 512), finding.what);
+        let (style, word) = if finding.is_error { (output::BAD, "error") } else { (output::WARNING, "warning") };
+        text += &format!(
+            "{style}{word}{style:#}: {}: {}\n",
+            escape(&finding.path.display().to_string(), 512),
+            finding.what
+        );
     }
     let (devices, files) = (output::count(checked.devices.len(), "device"), output::count(checked.files, "file"));
     let wrong = match checked.findings.len() {

@@ -10,7 +10,7 @@ mod watch;
 pub use cdi::{CdiAction, CdiArgs, GenerateArgs, HostArgs};
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
-pub use registry::{CACHE, PullArgs, RegistryArgs};
+pub use registry::{CACHE, HEADING, PullArgs, RegistryArgs};
 pub use state::{StateAction, StateArgs};
 pub(crate) use watch::STATUS_SOCKET;
 pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
@@ -31,7 +31,7 @@ all of them. Pods ask for `vendor.com/device: 1`, as with any device plugin.";
 
 /// What was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "devgate", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP)]
+#[command(name = "devgate", version, about = ABOUT, long_about = LONG_ABOUT, after_help = exit::HELP, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(subcommand)]
     /// Which of them.
@@ -106,6 +106,24 @@ pub enum Command {
     /// that nothing else has meanwhile. Needs a host on this machine: `devgate run`, where there is no kubelet with `--no-kubelet`.
     #[command(after_help = cdi::HELP)]
     Cdi(CdiArgs),
+
+    /// Say what a command does, or what the code of a finding means and what to do about it
+    #[command(after_help = HELP_HELP)]
+    Help(HelpArgs),
+}
+
+const HELP_HELP: &str = "\
+Examples:
+  devgate help check               a command
+  devgate help component-digest    a code that `check` shows
+  devgate help codes               all of them";
+
+/// Options of `devgate help`.
+#[derive(Debug, Clone, Args)]
+pub struct HelpArgs {
+    /// A command, or the code of a finding
+    #[arg(value_name = "COMMAND|CODE")]
+    pub(crate) topic: Vec<String>,
 }
 
 const RUN_HELP: &str = "\
@@ -166,7 +184,7 @@ pub struct RunArgs {
     pub(crate) nfd_dir: PathBuf,
 
     /// Run only what is in the cache or in files; ask no registry
-    #[arg(long, help_heading = "Components from a registry")]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) no_pull: bool,
 
     #[command(flatten)]

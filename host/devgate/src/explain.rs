@@ -61,7 +61,11 @@ pub(crate) fn explain(args: &ExplainArgs, sources: Sources) -> anyhow::Result<u8
     let world = World::look(args, sources)?;
     let explanation = world.explain(&args.what)?;
     match args.output {
-        Output::Text => output::print(&text::of_explanation(&explanation))?,
+        Output::Text => {
+            let next = format!("\nnext: {} check --run{}\n", output::program(), args.place.options());
+            let next = if explanation.offered { "" } else { &next };
+            output::print(&(text::of_explanation(&explanation) + next))?;
+        }
         Output::Json => output::print_json(&explanation)?,
     }
     Ok(if explanation.offered { exit::OK } else { exit::FOUND })

@@ -12,6 +12,7 @@ pub mod components;
 mod confinement;
 pub mod exit;
 pub mod explain;
+pub mod help;
 mod in_use;
 pub mod loader;
 mod logging;
@@ -25,11 +26,10 @@ mod service;
 mod state;
 pub mod status;
 mod survey;
-#[cfg(test)]
-mod tests;
 pub mod transfer;
 pub mod watching;
 
+use clap::CommandFactory;
 use cli::Command;
 use node::Sources;
 
@@ -48,5 +48,6 @@ pub fn run(command: &Command, sources: Sources) -> anyhow::Result<u8> {
         Command::Cleanup(args) => cleanup::cleanup(args),
         Command::State(args) => state::state(args),
         Command::Cdi(args) => cdi::cdi(args, sources),
+        Command::Help(args) => help::help(args, cli::Cli::command(), &help::codes()),
     }
 }

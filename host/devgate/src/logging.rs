@@ -14,6 +14,7 @@ pub(crate) fn start(args: &LogArgs) -> anyhow::Result<Option<Audit>> {
     let filter = EnvFilter::builder().parse(&args.log);
     let filter = filter.map_err(|e| exit::with_code(exit::USAGE, format!("--log {}: {e}", args.log)))?;
     let terminal = std::io::stderr().is_terminal();
+    let coloured = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let json = match args.log_format {
         LogFormat::Auto => !terminal,
         LogFormat::Text => false,
@@ -30,7 +31,7 @@ pub(crate) fn start(args: &LogArgs) -> anyhow::Result<Option<Audit>> {
         let json = layer.json().flatten_event(true);
         json.with_filter(filter).boxed()
     } else {
-        layer.with_ansi(terminal).with_filter(filter).boxed()
+        layer.with_ansi(coloured).with_filter(filter).boxed()
     };
     let audit = args.audit_log.as_deref().map(Audit::open).transpose()?;
     tracing_subscriber::registry().with(layer).with(audit.as_ref().map(Audit::layer)).init();

@@ -1,12 +1,25 @@
 //! What commands show on standard output.
 
 use anyhow::Context;
+use clap::builder::styling::{AnsiColor, Style};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Writes all of it. A reader that has seen enough, such as `head`, is no error: the exit code still says what was found.
+/// How a word is shown that says that something is wrong. [`print`] leaves it out where it is not wanted.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// How a word is shown that warns.
+pub const WARNING: Style = AnsiColor::Yellow.on_default();
+/// How a word is shown that says what gives much away.
+pub const DANGER: Style = AnsiColor::Magenta.on_default();
+
+/// A text without colours.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+/// Writes all of it, with colours where standard output is a terminal or `CLICOLOR_FORCE` is set, and never with `NO_COLOR`. A reader that has seen enough, such as `head`, is no error: the exit code still says what was found.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("write to standard output"),
@@ -32,6 +45,22 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     file.write_all(bytes).with_context(named)?;
     file.persist(path).map_err(|error| error.error).with_context(named)?;
     Ok(())
+}
+
+/// How this program is called: `devgate`, `devgatectl`, `kubectl devgate`.
+pub fn program() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&called).file_name().unwrap_or("devgate".as_ref()).to_string_lossy();
+    name.replace("kubectl-", "kubectl ")
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = devgate_types::escape(&path.to_string_lossy(), 1024);
+    if text.chars().all(|c| c.is_alphanumeric() || "/._-+:@,%=".contains(c)) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// So many of something: `1 device`, `2 devices`.

@@ -6,7 +6,7 @@ pub(crate) mod text;
 use crate::cli::{Output, StatusArgs};
 use crate::watching::Report;
 use crate::{exit, output};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// How often `--watch` looks.
@@ -44,8 +44,12 @@ fn show(report: &Report, args: &StatusArgs) -> anyhow::Result<()> {
         Output::Json if args.watch => output::print(&format!("{}\n", serde_json::to_string(report)?)),
         Output::Json => output::print_json(report),
         Output::Text => {
-            let clear = if args.watch && std::io::stdout().is_terminal() { CLEAR } else { "" };
-            output::print(&format!("{clear}{}", text::of(report)))
+            let mut out = std::io::stdout();
+            if args.watch && out.is_terminal() {
+                // By hand: with NO_COLOR `print` would leave it out.
+                out.write_all(CLEAR.as_bytes())?;
+            }
+            output::print(&text::of(report))
         }
     }
 }

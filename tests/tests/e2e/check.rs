@@ -24,6 +24,7 @@ const BAD: &str = r#"
     hardware:
       - {subsystem: pci, name: "0000:00:01.0", use: offer, nodes: [{subsystem: drm}]}
       - {subsystem: pci, vendor: "0x4321", use: offer}
+      - {subsystem: pci, vendor: "0x5432", use: offer}
       - {subsystem: misc}
     host-nodes: {exclusive: ["/dev/nope*"]}
     files: [/proc/driver/fake/version]

@@ -55,20 +55,28 @@ fn the_quadlet_in_the_page_of_cdi_is_the_one_that_is_shipped() -> anyhow::Result
     Ok(())
 }
 
-/// The component in the README is the SDK's own example, which is compiled by its tests.
+/// What the SDK's page shows, which its own tests compile.
 #[test]
-fn the_component_in_the_readme_is_one_that_compiles() -> anyhow::Result<()> {
+fn the_example_of_a_component_is_the_sdk_s() -> anyhow::Result<()> {
     let code = |text: &str| {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
-        lines.map(str::to_owned).collect::<Vec<_>>()
+        lines.filter(|line| !line.starts_with("#!")).map(str::to_owned).collect::<Vec<_>>()
     };
     let sdk = file("guests/sdk/src/lib.rs")?;
     let example: Vec<_> =
         sdk.lines().filter_map(|line| line.strip_prefix("//!")).skip_while(|line| !line.starts_with(" ```")).collect();
     let example =
         example.iter().skip(1).take_while(|line| !line.starts_with(" ```")).copied().collect::<Vec<_>>().join("\n");
-    let shown = blocks(&file("README.md")?, "rust");
-    assert_eq!(code(&shown[0]), code(&example));
+    assert_eq!(code(&file("examples/component/src/lib.rs")?), code(&example));
+    Ok(())
+}
+
+#[test]
+fn the_policy_in_the_readme_is_the_example() -> anyhow::Result<()> {
+    let example = file("examples/policy.yaml")?;
+    let (schema, policy) = example.split_once('\n').expect("a first line");
+    assert!(schema.starts_with("# yaml-language-server: "), "{schema}");
+    assert_eq!(blocks(&file("README.md")?, "yaml"), [policy]);
     Ok(())
 }
 

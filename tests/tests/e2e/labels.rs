@@ -155,7 +155,7 @@ async fn check_and_explain_show_what_labels_would_be() -> anyhow::Result<()> {
     let lines = text.lines().filter(|line| line.contains("label"));
     let lines = lines.map(|line| line.split("policy.yaml:5: ").last().unwrap_or_default().trim());
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
-    no label example.com/acme.name: the units differ: "acme0" and "acme1"; "of" says what then
+    no label example.com/acme.name: the units differ: "acme0" and "acme1"; "of" says what then [label-missing]
     label      example.com/acme.count=2
     label      example.com/acme.has.acme0=true
     label      example.com/acme.has.acme1=true

@@ -1,6 +1,6 @@
 //! A small recorded node and policies for it, for the commands that look.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Two GPUs of one vendor with a node each, one of another vendor, fuse, and the node's memory.
@@ -74,6 +74,11 @@ impl Place {
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         write("policy.yaml", &format!("{head}{plugins}"))?;
         Ok(place)
+    }
+
+    /// Where it is.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     /// `command`, and where policy, node and components are.

@@ -15,6 +15,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "devgate",
         &[
+            "clap_complete",
+            "clap_mangen",
             "cranelift",
             "devgate-pull",
             "devgate-sandbox",
@@ -116,7 +118,9 @@ mod tests {
         for name in ["pulley", "wasmtime"] {
             assert!(has("devgate-runner-program", name), "{name}");
         }
-        for name in ["devgate-node", "devgate-policy", "hyper", "rustls", "tonic", "wit-"] {
+        for name in
+            ["clap_complete", "clap_mangen", "devgate-node", "devgate-policy", "hyper", "rustls", "tonic", "wit-"]
+        {
             assert!(has("devgatectl", name), "{name}");
         }
     }

@@ -4,7 +4,7 @@ use super::sums;
 use crate::components::{self, digest};
 use crate::shipped;
 use crate::workspace::{guests, root};
-use crate::{dist, manifests, tools};
+use crate::{dist, manifests, manual, tools};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -42,7 +42,7 @@ pub(super) fn components(folder: &Path) -> Result<()> {
 }
 
 /// Packs what `kubectl` and Prometheus are given, with the pages, laid out as in a clone: for admins who have none. The chart is in it
-/// as Helm renders it, in deploy/rendered.
+/// as Helm renders it, in deploy/rendered; manual pages and completions are in man and completions.
 pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     let epoch = dist::epoch()?;
     let name = format!("devgate-{version}-manifests");
@@ -50,6 +50,7 @@ pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     let inside = work.path().join(&name);
     std::fs::create_dir(&inside)?;
     shipped::copy(&inside)?;
+    manual::write(&inside)?;
     manifests::profiles::write(&tools::helm()?, &manifests::chart(), &inside.join("deploy/rendered"))?;
     std::fs::copy(root().join("LICENSE"), inside.join("LICENSE"))?;
     let archive = folder.join(format!("{name}.tar"));

@@ -1,7 +1,7 @@
 //! Options of `devgatectl simulate`.
 
 use clap::Args;
-use devgate::cli::{Output, RegistryArgs};
+use devgate::cli::{HEADING, Output, RegistryArgs};
 use std::path::PathBuf;
 
 /// What `devgatectl simulate --help` says last.
@@ -34,7 +34,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) components: Option<PathBuf>,
 
     /// Pull components that are not in the cache; without it no registry is asked
-    #[arg(long, help_heading = "Components from a registry")]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) pull: bool,
 
     #[command(flatten)]

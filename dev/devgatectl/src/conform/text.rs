@@ -2,12 +2,22 @@
 
 use super::scorecard::{Check, Grade, Group};
 use super::{PluginReport, Report};
-use devgate::output::columns;
+use clap::builder::styling::Style;
+use devgate::output::{BAD, columns, program};
 use std::fmt::Write;
 
-pub(super) fn of(report: &Report) -> String {
-    let cards = report.plugins.iter().map(|card| scorecard(card, &report.node));
-    cards.collect::<Vec<_>>().join("\n")
+/// All scorecards, those with failures first, and how to try the first failure again: with these options.
+pub(super) fn of(report: &Report, options: &str) -> String {
+    let (failing, others): (Vec<_>, Vec<_>) = report.plugins.iter().partition(|card| card.failed > 0);
+    let cards = failing.iter().chain(&others).map(|card| scorecard(card, &report.node));
+    let mut text = cards.collect::<Vec<_>>().join("\n");
+    if let Some(card) = failing.first() {
+        let checks = card.groups.iter().flat_map(|group| &group.checks);
+        let again = checks.filter_map(|check| check.again.as_ref()).next().map(String::as_str).unwrap_or_default();
+        let plugin = if report.plugins.len() > 1 { format!(" --plugin {}", card.plugin) } else { String::new() };
+        let _ = writeln!(text, "next: {} conform{options}{plugin} {again}", program());
+    }
+    text
 }
 
 fn scorecard(card: &PluginReport, node: &str) -> String {
@@ -36,9 +46,9 @@ fn summary(group: &Group) -> [String; 3] {
     let passed = group.count(Grade::Passed);
     let failed = group.count(Grade::Failed);
     let mut says = group.title.to_owned();
-    for (count, what) in [(failed, "FAILED"), (group.count(Grade::Skipped), "skipped")] {
+    for (count, style, what) in [(failed, BAD, "FAILED"), (group.count(Grade::Skipped), Style::new(), "skipped")] {
         if count > 0 {
-            says += &format!("; {count} {what}");
+            says += &format!("; {count} {style}{what}{style:#}");
         }
     }
     [group.name.to_owned(), format!("{passed}/{}", passed + failed), says]
@@ -53,12 +63,18 @@ fn skipped(group: &Group) -> Vec<[String; 3]> {
     {
         return vec![row(group.name, &first.evidence)];
     }
-    let checks = group.checks.iter().filter(|check| check.result == Some(Grade::Skipped));
-    checks.map(|check| row(check.id, &check.evidence)).collect()
+    let checks: Vec<_> = group.checks.iter().filter(|check| check.result == Some(Grade::Skipped)).collect();
+    let same = checks.chunk_by(|a, b| a.evidence == b.evidence);
+    let folded = same.filter_map(|same| {
+        let (first, more) = same.split_first()?;
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        Some(row(&format!("{}{more}", first.id), &first.evidence))
+    });
+    folded.collect()
 }
 
 fn failure(text: &mut String, check: &Check) {
-    let _ = writeln!(text, "\nFAILED {}: {}", check.id, check.title);
+    let _ = writeln!(text, "\n{BAD}FAILED{BAD:#} {}: {}", check.id, check.title);
     let mut rows = Vec::new();
     let mut row = |name: &str, value: &str| rows.push([name.to_owned(), value.to_owned()]);
     row("expected", check.expected);

@@ -1,9 +1,11 @@
 //! What is printed of the scenarios that were played.
 
 use super::outcome::{Outcome, Played, seconds};
-use devgate::output::count;
+use clap::builder::styling::Style;
+use devgate::output::{BAD, count, program, quoted};
 use devgate_types::escape;
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Duration;
 
 /// How many of the log's last lines are shown.
@@ -14,8 +16,8 @@ const MOST: usize = 2_000;
 /// One scenario.
 pub(super) fn scenario(outcome: &Outcome, verbose: bool) -> String {
     let mut text = String::new();
-    let word = if outcome.passed() { "passed" } else { "FAILED" };
-    let _ = writeln!(text, "{word}  {} ({})", title(outcome), seconds(outcome.took));
+    let (style, word) = if outcome.passed() { (Style::new(), "passed") } else { (BAD, "FAILED") };
+    let _ = writeln!(text, "{style}{word}{style:#}  {} ({})", title(outcome), seconds(outcome.took));
     if outcome.passed() && !verbose {
         return text;
     }
@@ -69,9 +71,9 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
 }
 
 fn step(text: &mut String, played: &Played) {
-    let word = if played.failure.is_some() { "FAILED" } else { "ok" };
+    let (style, word) = if played.failure.is_some() { (BAD, "FAILED") } else { (Style::new(), "ok") };
     let (number, line, took) = (played.number, played.line, seconds(played.took));
-    let _ = writeln!(text, "  {word:<6}  step {number}, line {line}: {} ({took})", played.summary);
+    let _ = writeln!(text, "  {style}{word:<6}{style:#}  step {number}, line {line}: {} ({took})", played.summary);
     lines(text, played.note.as_deref().unwrap_or_default());
     let Some(failure) = &played.failure else { return };
     lines(text, failure.message.as_deref().unwrap_or_default());
@@ -97,9 +99,14 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// All of them, counted.
-pub(super) fn summary(outcomes: &[Outcome], took: Duration) -> String {
+pub(super) fn summary(outcomes: &[Outcome], took: Duration, components: Option<&Path>) -> String {
     let all = count(outcomes.len(), "scenario");
     let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
     let failed = outcomes.len() - passed;
-    format!("\n{all}: {passed} passed, {failed} failed ({})\n", seconds(took))
+    let mut text = format!("\n{all}: {passed} passed, {failed} failed ({})\n", seconds(took));
+    if let Some(first) = outcomes.iter().find(|outcome| !outcome.passed()) {
+        let components = components.map(|dir| format!(" --components {}", quoted(dir))).unwrap_or_default();
+        let _ = writeln!(text, "next: {} simulate {}{components} --trace", program(), quoted(&first.file));
+    }
+    text
 }

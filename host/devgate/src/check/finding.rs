@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
-    /// What kind of thing, for scripts: `import-not-granted`. docs/devgatectl.md lists them.
+    /// What kind of thing, for scripts: `import-not-granted`. `codes.txt` explains them.
     pub(super) code: &'static str,
     /// Where in the policy: `policy.yaml:12`.
     pub(super) at: Option<String>,
@@ -41,6 +41,7 @@ impl Finding {
     }
 
     fn new(severity: Severity, code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
+        debug_assert!(crate::help::codes().iter().any(|it| it.code == code), "{code} is not in codes.txt");
         Self { severity, code, at: at.map(ToString::to_string), message: message.into() }
     }
 }

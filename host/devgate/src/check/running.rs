@@ -65,6 +65,9 @@ fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy
         Outcome::NotLoaded(why) if !known => {
             report.findings.push(Finding::error("not-loaded", at, why.to_string()));
         }
+        Outcome::Blind(why) if !report.findings.iter().any(|finding| finding.code == "node-unreadable") => {
+            report.findings.push(Finding::error("node-unreadable", at, why.clone()));
+        }
         Outcome::NotLoaded(_) | Outcome::Blind(_) | Outcome::Idle | Outcome::Answered => {}
     }
 }

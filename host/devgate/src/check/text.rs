@@ -2,8 +2,9 @@
 
 use super::finding::{Finding, Severity};
 use super::grants::{DeviceGrant, GrantFacts};
+use super::overlaps::first_few;
 use super::{PluginReport, Report};
-use crate::output::{beyond, columns, count};
+use crate::output::{BAD, DANGER, WARNING, beyond, columns, count, program};
 use std::fmt::Write;
 
 /// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
@@ -16,13 +17,18 @@ pub(super) fn of(report: &Report) -> String {
         (false, root) => format!("the node at {root}"),
     };
     let mut text = format!("The policy on {node}:\n");
-    for plugin in &report.plugins {
+    // What fails comes first; findings are sorted by severity.
+    let mut plugins: Vec<_> = report.plugins.iter().collect();
+    plugins.sort_by_key(|plugin| plugin.findings.first().is_none_or(|first| first.severity != Severity::Error));
+    for plugin in &plugins {
         plugin_block(&mut text, plugin);
     }
     if let Some(why) = report.landlock.as_ref().and_then(|fence| fence.why.as_ref()) {
         let _ = writeln!(text, "\nlandlock: would not be in force, and seccomp alone would fence devgate: {why}");
     }
-    if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
+    if report.plugins.is_empty() {
+        text += "\nthe policy has no plugin, so nothing is offered\n";
+    } else if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
         text += "\nno component was asked what it finds and offers: --run starts each once\n";
     }
     let _ = writeln!(
@@ -33,13 +39,22 @@ pub(super) fn of(report: &Report) -> String {
         count(report.dangers, "danger"),
         count(report.plugins.len(), "plugin")
     );
+    if let Some(worst) = plugins.iter().flat_map(|plugin| &plugin.findings).min_by_key(|finding| finding.severity) {
+        let _ = writeln!(text, "next: {} help {}", program(), worst.code);
+    }
     text
 }
 
 fn plugin_block(text: &mut String, report: &PluginReport) {
     let _ = writeln!(text, "\n{}  {}", report.plugin, report.at);
+    let is_same = |a: &&Finding, b: &&Finding| (a.code, &a.message) == (b.code, &b.message);
+    let mut told: Vec<&Finding> = Vec::new();
     for finding in &report.findings {
-        finding_line(text, finding);
+        if !told.iter().any(|earlier| is_same(earlier, &finding)) {
+            let places = report.findings.iter().filter(|other| is_same(other, &finding));
+            finding_line(text, finding, &places.filter_map(|same| same.at.clone()).collect::<Vec<_>>());
+            told.push(finding);
+        }
     }
     let component = &report.component;
     let size = component.size.map(|size| format!(", {size} bytes")).unwrap_or_default();
@@ -65,7 +80,7 @@ fn units(report: &PluginReport) -> Option<String> {
         return Some(match outcome {
             "idle" => "not asked: idle".to_owned(),
             "not-loaded" => "not asked: its component is not loaded".to_owned(),
-            _ => "unknown: a call failed".to_owned(),
+            _ => "unknown: it could not be asked".to_owned(),
         });
     };
     let alone = units.rejected - units.rejected_pools;
@@ -78,16 +93,24 @@ fn units(report: &PluginReport) -> Option<String> {
     Some(format!("{}, {} healthy{rejected}", units.units, units.healthy))
 }
 
-fn finding_line(text: &mut String, finding: &Finding) {
-    let severity = match finding.severity {
-        Severity::Error => "ERROR",
-        Severity::Warning => "warning",
-        Severity::Danger => "danger",
+/// One finding, with all places where the same was found.
+fn finding_line(text: &mut String, finding: &Finding, places: &[String]) {
+    let (style, severity) = match finding.severity {
+        Severity::Error => (BAD, "ERROR"),
+        Severity::Warning => (WARNING, "warning"),
+        Severity::Danger => (DANGER, "danger"),
     };
     let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+    let code = match places {
+        [_, others @ ..] if !others.is_empty() => {
+            format!("[{}] ({}x, also {})", finding.code, places.len(), first_few(others))
+        }
+        _ => format!("[{}]", finding.code),
+    };
     // Several lines where a refusal has a table.
-    let message = finding.message.replace('\n', "\n           ");
-    let _ = writeln!(text, "  {severity:<7}  {at}{message}");
+    let mut lines = finding.message.lines();
+    let _ = writeln!(text, "  {style}{severity:<7}{style:#}  {at}{} {code}", lines.next().unwrap_or_default());
+    lines.for_each(|line| *text += &format!("           {line}\n"));
 }
 
 fn grants(text: &mut String, facts: &GrantFacts) {

@@ -1,7 +1,8 @@
 //! Options of the commands that look and change nothing: `explain`, `check`.
 
-use super::RegistryArgs;
 use super::watch::STATUS_SOCKET;
+use super::{HEADING, RegistryArgs};
+use crate::output;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -73,7 +74,7 @@ pub struct PlaceArgs {
     pub node_root: PathBuf,
 
     /// Pull components that are not in the cache; without it no registry is asked
-    #[arg(long, help_heading = "Components from a registry")]
+    #[arg(long, help_heading = HEADING)]
     pub pull: bool,
 
     /// Where components come from that are no files.
@@ -87,6 +88,16 @@ impl PlaceArgs {
         let is_default = self.policy.iter().all(|policy| policy.as_os_str() == POLICY);
         let usual = || COMPONENTS.into_iter().map(PathBuf::from).find(|dir| dir.is_dir());
         self.components.clone().or_else(|| is_default.then(usual).flatten())
+    }
+
+    /// The options that say the same to another command, as a shell takes them.
+    pub fn options(&self) -> String {
+        let policies = self.policy.iter().filter(|policy| policy.as_os_str() != POLICY);
+        let named = policies.map(|policy| ("--policy", policy));
+        let node = Some(&self.node_root).filter(|root| root.as_os_str() != "/");
+        let named = named.chain(node.map(|node| ("--node-root", node)));
+        let named = named.chain(self.components.iter().map(|dir| ("--components", dir)));
+        named.map(|(option, path)| format!(" {option} {}", output::quoted(path))).collect()
     }
 }
 
@@ -161,6 +172,9 @@ mod tests {
         assert_eq!(place(&[]).components(), usual);
         assert_eq!(place(&["--policy", POLICY]).components(), usual);
         assert_eq!(place(&["--policy", "p.yaml"]).components(), None, "beside the policy");
+        assert_eq!(place(&[]).options(), "");
+        let all = ["--policy", "my own.yaml", "--policy", "b.yaml", "--components", "c", "--node-root", "/n"];
+        assert_eq!(place(&all).options(), " --policy 'my own.yaml' --policy b.yaml --node-root /n --components c");
         let named = place(&["--components", "here"]).components();
         assert_eq!(named, Some(PathBuf::from("here")));
     }

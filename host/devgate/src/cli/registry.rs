@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Where commands other than `run` look for what was pulled: where `run` keeps it, unless it is told otherwise.
 pub const CACHE: &str = "/var/lib/devgate/components";
 
+/// Said of each option: what a struct says of its own would be said of all that come after it, too.
+pub const HEADING: &str = "Components from a registry";
+
 /// What `devgate pull --help` says last.
 pub(super) const PULL_HELP: &str = "\
 Examples:
@@ -24,28 +27,27 @@ Exit codes:
 
 /// How to speak to registries, and where to keep what they give.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Components from a registry")]
 pub struct RegistryArgs {
     /// Where to keep components that were pulled, each checked whenever it is used [default: components in the state directory, that is
     /// /var/lib/devgate/components]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
     pub cache_dir: Option<PathBuf>,
 
     /// How much to keep of components that no policy names any more
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", help_heading = HEADING)]
     pub cache_size: Option<ByteSize>,
 
     /// Credentials: a config.json, as docker and podman write it and pull secrets have it; read anew for each pull
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub registry_config: Option<PathBuf>,
 
     /// A file with certificate authorities in PEM that registries' certificates may come from, besides the system's; may be given
     /// several times
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub registry_ca: Vec<PathBuf>,
 
     /// Speak HTTP instead of HTTPS to registries on a loopback address; others are always spoken to over HTTPS
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub registry_http: bool,
 }
 

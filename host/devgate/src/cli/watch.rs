@@ -33,7 +33,7 @@ Exit codes:
   1  something failed at run time
   4  no host answers on the socket, or it may not be used
   5  not all is well: a plugin is loading or fails, a device is unhealthy, a resource is not registered (there may be no
-     kubelet yet), another policy is refused, …; the last line says which";
+     kubelet yet), another policy is refused, …; `NOT well` says which";
 
 /// What `devgate reload --help` says last.
 pub(super) const RELOAD_HELP: &str = "\

@@ -3,7 +3,7 @@
 use super::Explanation;
 use super::device::{DeviceFacts, PluginSight, SelectorFacts};
 use super::unit::{LeftOutFacts, UnitFacts};
-use crate::output::{beyond, columns};
+use crate::output::{BAD, beyond, columns};
 use std::fmt::Write;
 
 /// Units beyond which a list says how many more there are.
@@ -116,8 +116,8 @@ fn units(text: &mut String, units: &[UnitFacts]) {
     let rows = units.iter().take(SHOWN).map(|unit| {
         let health = match (&unit.unhealthy, unit.says) {
             (None, _) => "healthy".to_owned(),
-            (Some(why), Some("component")) => format!("unhealthy, says the component: {why}"),
-            (Some(why), _) => format!("unhealthy: {why}"),
+            (Some(why), Some("component")) => format!("{BAD}unhealthy{BAD:#}, says the component: {why}"),
+            (Some(why), _) => format!("{BAD}unhealthy{BAD:#}: {why}"),
         };
         let also = unit.causes.iter().skip(1);
         let health = also.fold(health, |health, also| format!("{health}; also {}: {}", also.cause, also.reason));

@@ -1,8 +1,9 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
-use crate::output::{beyond, columns, count};
+use crate::output::{BAD, beyond, columns, count, program};
 use crate::watching::{About, Condition, Report};
-use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, When};
+use clap::builder::styling::Style;
+use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, State, When};
 use devgate_device_plugin::Phase;
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub(crate) fn of(report: &Report) -> String {
     if let Some(refused) = &report.policy.refused {
         let _ = writeln!(
             text,
-            "policy: another one is REFUSED for {}; the one of {since} ago is in force:\n  {}",
+            "policy: another one is {BAD}REFUSED{BAD:#} for {}; the one of {since} ago is in force:\n  {}",
             short(refused.since.ago(report.now)),
             refused.why.replace('\n', "\n  ")
         );
@@ -26,18 +27,29 @@ pub(crate) fn of(report: &Report) -> String {
         let _ = writeln!(text, "{}: {}", found.of, found.why);
     }
     if let Some(why) = &report.landlock.why {
-        let _ = writeln!(text, "landlock: NOT in force, seccomp alone fences devgate: {why}");
+        let _ = writeln!(text, "landlock: {BAD}NOT{BAD:#} in force, seccomp alone fences devgate: {why}");
     }
     if !report.policy.fewer.is_empty() {
         text += &format!("policy: there were more devices before it was put in force {since} ago:\n");
     }
     let fewer = report.policy.fewer.iter().map(|fewer| format!("  {fewer}"));
     list(&mut text, fewer, "  … and", "more resources");
-    for plugin in &report.plugins {
+    let (failing, others): (Vec<_>, Vec<_>) = report.plugins.iter().partition(|plugin| fails(plugin));
+    for plugin in failing.into_iter().chain(others) {
         block(&mut text, plugin, report);
     }
-    let _ = writeln!(text, "\n{}", report.summary);
+    match report.summary.strip_prefix("NOT ") {
+        Some(how) => text += &format!("\n{BAD}NOT{BAD:#} {how}\n"),
+        None => text += &format!("\n{}\n", report.summary),
+    }
+    if let Some(first) = report.conditions.first() {
+        let _ = writeln!(text, "next: {} help {}", program(), first.condition.as_str());
+    }
     text
+}
+
+const fn fails(plugin: &PluginStatus) -> bool {
+    matches!(plugin.state, State::Failing | State::Quarantined)
 }
 
 /// Lines of a list, as many as a screen has room for.
@@ -61,7 +73,14 @@ fn is_told_below(condition: Condition) -> bool {
 
 fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
     let now = report.now;
-    let _ = writeln!(text, "\n{}  {} for {}", plugin.name, plugin.state.as_str(), short(plugin.since.ago(now)));
+    let style = if fails(plugin) { BAD } else { Style::new() };
+    let _ = writeln!(
+        text,
+        "\n{}  {style}{}{style:#} for {}",
+        plugin.name,
+        plugin.state.as_str(),
+        short(plugin.since.ago(now))
+    );
     if let Some(reason) = &plugin.reason {
         let _ = writeln!(text, "  {}", reason.replace('\n', "\n  "));
     }
@@ -76,7 +95,7 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
     *text += &calls(plugin);
     if plugin.hanging > 0 {
         let hanging = count_u64(plugin.hanging, "call", "calls");
-        let _ = writeln!(text, "  HANGING   {hanging} the host gave up on, and not returned");
+        let _ = writeln!(text, "  {BAD}HANGING{BAD:#}   {hanging} the host gave up on, and not returned");
     }
     for edge in &plugin.near {
         let _ = writeln!(text, "  near      {}", near(edge, now));
@@ -99,7 +118,7 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
 fn kernel_log(text: &mut String, plugin: &PluginStatus) {
     let Some(log) = &plugin.kernel_log else { return };
     if let Some(why) = &log.off {
-        let _ = writeln!(text, "  kernel log  NOT read: {why}");
+        let _ = writeln!(text, "  kernel log  {BAD}NOT{BAD:#} read: {why}");
     }
     if log.gaps > 0 {
         let gaps = count_u64(log.gaps, "gap", "gaps");
@@ -161,7 +180,7 @@ fn labels(text: &mut String, plugin: &PluginStatus) {
         let _ = writeln!(text, "  no label  {}: {}", missing.name, missing.why);
     }
     if let Some(problem) = &labels.problem {
-        let _ = writeln!(text, "  labels NOT told: {problem}");
+        let _ = writeln!(text, "  labels {BAD}NOT{BAD:#} told: {problem}");
     }
 }
 
@@ -169,7 +188,7 @@ fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
     let since = device.since.map(|since| format!(" for {}", short(since.ago(now))));
     let since = since.unwrap_or_default();
     let mut says = match &device.unhealthy {
-        Some(why) => format!("UNHEALTHY{since}: {why}"),
+        Some(why) => format!("{BAD}UNHEALTHY{BAD:#}{since}: {why}"),
         None => format!("healthy{since}"),
     };
     match device.settling {
@@ -200,8 +219,8 @@ fn kubelet(resource: &str, report: &Report) -> String {
     let why = why.unwrap_or_default();
     match registration.phase {
         Phase::Registered => format!("registered for {since}"),
-        Phase::Registering => format!("NOT registered for {since}{why}"),
-        Phase::Refused => format!("REFUSED by the kubelet for {since}{why}"),
+        Phase::Registering => format!("{BAD}NOT{BAD:#} registered for {since}{why}"),
+        Phase::Refused => format!("{BAD}REFUSED{BAD:#} by the kubelet for {since}{why}"),
         Phase::Waiting => format!("waiting for the kubelet for {since}{why}"),
     }
 }
@@ -263,11 +282,24 @@ fn count_u64(n: u64, one: &str, more: &str) -> String {
 mod tests {
     use super::*;
     use crate::watching::tests::one;
-    use devgate_core::status::{KernelLogStatus, State};
+    use devgate_core::status::KernelLogStatus;
+
+    /// Without colours, and called as the program is.
+    fn of(report: &Report) -> String {
+        crate::output::plain(&super::of(report)).replace(&program(), "devgate")
+    }
 
     #[test]
     fn a_host_is_told_as_people_read_it() {
         insta::assert_snapshot!(of(&one()));
+    }
+
+    #[test]
+    fn a_host_without_plugins_and_one_that_waits_are_told() {
+        let mut report = Report { plugins: Vec::new(), kubelet: Vec::new(), ..one() };
+        let nothing = of(&report.clone().judged());
+        report.waits = Some("/var/lib/devgate is held by another devgate".into());
+        insta::assert_snapshot!(format!("{nothing}\n{}", of(&report.judged())));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Faces {
             names
         };
         let same = names(&json) == names(&page) && json["summary"] == page["summary"];
-        let last = self.text.out.lines().last().unwrap_or_default();
+        let last = summary(&self.text.out);
         Ok((same && json["summary"] == last).then(|| names(&json)))
     }
 
@@ -88,7 +88,7 @@ impl Faces {
         for said in [&self.text, &self.json] {
             ensure!(said.code == lines.iter().map(|line| line.exit).max(), "{said:?}: {conditions:?}");
         }
-        let last = self.text.out.lines().last().unwrap_or_default();
+        let last = summary(&self.text.out);
         let value = |name: &str| {
             let series = format!("devgate_condition{{condition=\"{name}\"}} ");
             self.metrics.lines().find_map(|line| line.strip_prefix(&series))
@@ -103,4 +103,9 @@ impl Faces {
         }
         Ok(())
     }
+}
+
+/// The last line of a status but for the next command.
+fn summary(status: &str) -> &str {
+    status.lines().rfind(|line| !line.starts_with("next: ")).unwrap_or_default()
 }

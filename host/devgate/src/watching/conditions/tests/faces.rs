@@ -1,6 +1,7 @@
 //! The table of conditions in the guide against what each face of a host says. tests/tests/e2e/conditions.rs makes them happen.
 
 use super::{well, with};
+use crate::output::plain;
 use crate::status::{code, text};
 use crate::watching::conditions::{About, Condition};
 use crate::watching::process::Usage;
@@ -47,9 +48,11 @@ fn every_face_says_of_a_condition_what_its_line_says() {
         let [_, _, says, readyz, own, alerts, before, what_to_do] = line[..] else { panic!("{line:?}") };
         let report = with(condition);
         let json = serde_json::to_value(&report).unwrap();
-        let shown = text::of(&report);
+        let shown = plain(&text::of(&report));
         // The page has `summary` and `conditions` of the JSON on top.
-        for summary in [shown.lines().last().unwrap(), json["summary"].as_str().unwrap()] {
+        let (rest, next) = shown.trim_end().rsplit_once('\n').unwrap();
+        assert!(next.ends_with(&format!(" help {}", condition.as_str())), "{condition:?}: {next}");
+        for summary in [rest.lines().last().unwrap(), json["summary"].as_str().unwrap()] {
             assert!(summary.starts_with("NOT well: ") && summary.ends_with(says), "{condition:?}: {summary}");
         }
         assert_eq!(json["conditions"][0]["condition"], condition.as_str());
@@ -88,8 +91,8 @@ fn every_face_says_of_a_condition_what_its_line_says() {
 #[test]
 fn the_text_says_why() {
     for condition in Condition::ALL {
-        let (report, before) = (with(condition), text::of(&well()));
-        let shown = text::of(&report);
+        let (report, before) = (with(condition), plain(&text::of(&well())));
+        let shown = plain(&text::of(&report));
         let new: Vec<_> = shown.lines().filter(|line| !before.contains(line)).collect();
         assert!(new.len() >= 2, "{condition:?} ({:?}): {new:#?}", condition.about());
         if condition.about() == About::Host {

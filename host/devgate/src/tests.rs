@@ -1,3 +1,0 @@
-//! Tests of the program as a whole.
-
-mod manual;
