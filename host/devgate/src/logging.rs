@@ -34,6 +34,6 @@ pub(crate) fn start(args: &LogArgs) -> anyhow::Result<Option<Audit>> {
         layer.with_ansi(coloured).with_filter(filter).boxed()
     };
     let audit = args.audit_log.as_deref().map(Audit::open).transpose()?;
-    tracing_subscriber::registry().with(layer).with(audit.as_ref().map(Audit::layer)).init();
+    tracing_subscriber::registry().with(layer).with(audit.clone()).init();
     Ok(audit)
 }

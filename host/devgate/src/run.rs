@@ -2,7 +2,7 @@
 
 mod state_dir;
 
-use crate::audit::{Audit, Pods};
+use crate::audit::Pods;
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
 use crate::confinement::{self, Fence};
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
             );
         }
     }
-    let pods = audit.as_ref().filter(|_| args.log.audit_pods).map(Audit::pods);
+    let pods = audit.as_ref().filter(|_| args.log.audit_pods).cloned().map(Pods::new);
     let result =
         runtime.block_on(serve(args, &policy, seen, (&node, runners, store), &memory, (pods, fence), (stop, hangup)));
     runtime.shutdown_timeout(LAST_PATIENCE);

@@ -1,13 +1,13 @@
 //! Which container has which device, in the audit log alone: a line when one is seen to have something, and a line when it has not
 //! any more. The log, which leaves the node, says nothing of pods.
 
-use super::Shared;
-use super::line::Line;
+use super::{Audit, Line};
 use devgate_core::status::{HolderStatus, PluginStatus};
 use devgate_core::{Holders, HoldersFeed, Watch};
 use devgate_types::{ResourceName, escape};
+use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use tracing::Level;
 
 /// The most characters of a line's list of ids.
 const MOST_IDS: usize = 1_024;
@@ -17,43 +17,31 @@ const LET_GO: &str = "let-go";
 
 /// Follows who has what, and writes what changes.
 pub(crate) struct Pods {
-    shared: Arc<Shared>,
-    known: Known,
+    audit: Audit,
+    /// What has been written as held.
+    known: BTreeMap<Hold, Held>,
 }
 
-/// One id of one resource in one container's hands.
+/// One id of one resource in one container's hands. All that a container has of a resource is in a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Hold {
     resource: String,
-    holder: HolderStatus,
+    /// Its namespace, pod and name.
+    container: [String; 3],
+    id: String,
 }
 
-/// What has been written as held.
-#[derive(Debug, Default)]
-struct Known(BTreeMap<Hold, Held>);
-
 /// What is known of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Held {
     plugin: String,
     /// The process that has shown it last.
     process: u64,
-    /// Whether it was seen to be let go, which could not be written yet.
-    ended: bool,
-}
-
-/// What one line says: all that one container got or let go of one resource.
-#[derive(Debug, PartialEq, Eq)]
-struct Change {
-    event: &'static str,
-    plugin: String,
-    holds: Vec<Hold>,
 }
 
 impl Pods {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let known = Known::default();
-        Self { shared, known }
+    pub(crate) fn new(audit: Audit) -> Self {
+        Self { audit, known: BTreeMap::new() }
     }
 
     /// Writes each change that a look shows, until looks end.
@@ -70,136 +58,107 @@ impl Pods {
         }
     }
 
-    /// Writes what is news. What is left out for its pace, or because the disk is slow, is news still at the next look.
+    /// Writes what is news. What is left out for its pace, or because the disk is slow, is news still at the next look. Of a device that
+    /// no plugin lists any more, what was known stays until its container is not seen with it.
     fn tell(&mut self, plugins: Vec<PluginStatus>, look: &Holders) {
-        for change in self.known.news(plugins, look) {
-            if change.line().is_some_and(|line| self.shared.write(line)) {
-                self.known.told(change, look.process);
-            }
-        }
-    }
-}
-
-impl Known {
-    /// What is another way than it was, and was not told yet. Of a device that no plugin lists any more, what was known stays until
-    /// its container is not seen with it.
-    fn news(&mut self, plugins: Vec<PluginStatus>, look: &Holders) -> Vec<Change> {
         let seen = holds(plugins, look);
-        let mut gone = Vec::new();
-        for (hold, held) in self.0.iter_mut().filter(|(hold, _)| !seen.contains_key(hold)) {
-            held.ended = hold.is_held(held.process, look).map_or(held.ended, |is_held| !is_held);
-            if held.ended {
-                gone.push((held.plugin.clone(), hold.clone()));
+        let (mut gone, mut new) = (Vec::new(), Vec::new());
+        for (hold, held) in &self.known {
+            if !seen.contains_key(hold) && !hold.is_held(held.process, look) {
+                gone.push((hold.clone(), held.clone()));
             }
         }
-        let mut new = Vec::new();
-        for (hold, plugin) in seen {
-            match self.0.get_mut(&hold) {
-                Some(held) => (held.plugin, held.process, held.ended) = (plugin, look.process, false),
-                None => new.push((plugin, hold)),
+        for (hold, held) in seen {
+            match self.known.get_mut(&hold) {
+                Some(known) => *known = held,
+                None => new.push((hold, held)),
             }
         }
         // First what went: a device has one container after the other.
-        let mut changes = together(LET_GO, gone);
-        changes.extend(together(HELD_BY, new));
-        changes
+        for of_one in by_container(&gone) {
+            if self.write(LET_GO, of_one) {
+                of_one.iter().for_each(|(hold, _)| drop(self.known.remove(hold)));
+            }
+        }
+        for of_one in by_container(&new) {
+            if self.write(HELD_BY, of_one) {
+                self.known.extend(of_one.iter().cloned());
+            }
+        }
     }
 
-    /// Notes that a change has been told, which a look at this process showed.
-    fn told(&mut self, change: Change, process: u64) {
-        for hold in change.holds {
-            let (plugin, ended) = (change.plugin.clone(), false);
-            match change.event {
-                HELD_BY => self.0.insert(hold, Held { plugin, process, ended }),
-                _ => self.0.remove(&hold),
-            };
-        }
+    /// Queues one line for all that one container got or let go of one resource.
+    fn write(&self, event: &str, holds: &[(Hold, Held)]) -> bool {
+        line(event, holds).is_some_and(|line| self.audit.write(Level::INFO, line))
     }
 }
 
-/// What a look shows of what plugins list, each with its plugin.
-fn holds(plugins: Vec<PluginStatus>, look: &Holders) -> BTreeMap<Hold, String> {
+/// What a look shows of what plugins list.
+fn holds(plugins: Vec<PluginStatus>, look: &Holders) -> BTreeMap<Hold, Held> {
     let mut holds = BTreeMap::new();
     for plugin in plugins {
         let plugin = plugin.with_holders(look);
         for resource in &plugin.resources {
             for holder in resource.devices.iter().flat_map(|device| &device.holders) {
-                let (resource, holder) = (resource.name.clone(), holder.clone());
-                holds.insert(Hold { resource, holder }, plugin.name.clone());
+                let held = Held { plugin: plugin.name.clone(), process: look.process };
+                holds.insert(Hold::new(&resource.name, holder), held);
             }
         }
     }
     holds
 }
 
-/// One change for all that one container got or let go of one resource.
-fn together(event: &'static str, mut holds: Vec<(String, Hold)>) -> Vec<Change> {
-    let whose = |(plugin, hold): &(String, Hold)| {
-        let holder = &hold.holder;
-        let pod = [&holder.namespace, &holder.pod, &holder.container].map(String::clone);
-        (plugin.clone(), hold.resource.clone(), pod)
-    };
-    // The ids of each stay in their order.
-    holds.sort_by_cached_key(whose);
-    let same = holds.chunk_by(|a, b| whose(a) == whose(b));
-    let change = |same: &[(String, Hold)]| {
-        let plugin = same.first()?.0.clone();
-        let holds = same.iter().map(|(_, hold)| hold.clone()).collect();
-        Some(Change { event, plugin, holds })
-    };
-    same.filter_map(change).collect()
+fn by_container(holds: &[(Hold, Held)]) -> impl Iterator<Item = &[(Hold, Held)]> {
+    holds.chunk_by(|(a, _), (b, _)| (&a.resource, &a.container) == (&b.resource, &b.container))
+}
+
+fn line(event: &str, holds: &[(Hold, Held)]) -> Option<Line> {
+    let (Hold { resource, container: [namespace, pod, container], .. }, Held { plugin, .. }) = holds.first()?;
+    let ids: Vec<_> = holds.iter().map(|(hold, _)| hold.id.as_str()).collect();
+    let ids = escape(&ids.join(","), MOST_IDS);
+    let does = if event == HELD_BY { "has" } else { "has no longer" };
+    let message =
+        format!("plugin {plugin}: resource {resource}: container {namespace}/{pod} ({container}) {does} {ids}");
+    let line = json!({
+        "event": event, "plugin": plugin, "resource": resource, "ids": ids, "count": holds.len(),
+        "namespace": namespace, "pod": pod, "container": container, "message": message,
+    });
+    line.as_object().cloned()
 }
 
 impl Hold {
-    /// Whether its container has it still, although no plugin's device shows so: no plugin lists it any more. Nothing where
-    /// that cannot be told: another process of the source looks, which may not know its pods yet.
-    fn is_held(&self, process: u64, look: &Holders) -> Option<bool> {
-        let id = &self.holder.id;
-        let Ok(resource) = ResourceName::try_new(&self.resource) else {
-            return Some(false);
-        };
-        let offered = (resource, id.clone());
-        if let Some(holders) = look.seen.get(&offered) {
-            // As the status writes it.
-            let mut holders = holders.iter().map(|holder| HolderStatus::new(id, holder));
-            return Some(holders.any(|holder| holder == self.holder));
-        }
-        let recorded = look.recorded.as_ref();
-        let may_be = process != look.process && recorded.is_none_or(|recorded| recorded.contains(&offered));
-        (!may_be).then_some(false)
+    /// As the status writes it.
+    fn new(resource: &str, holder: &HolderStatus) -> Self {
+        let container = [&holder.namespace, &holder.pod, &holder.container].map(String::clone);
+        Self { resource: resource.to_owned(), container, id: holder.id.clone() }
     }
-}
 
-impl Change {
-    fn line(&self) -> Option<Line> {
-        let Hold { resource, holder } = self.holds.first()?;
-        let (namespace, pod, container) = (&holder.namespace, &holder.pod, &holder.container);
-        let ids: Vec<_> = self.holds.iter().map(|hold| hold.holder.id.as_str()).collect();
-        let (plugin, ids) = (&self.plugin, escape(&ids.join(","), MOST_IDS));
-        let does = if self.event == HELD_BY { "has" } else { "has no longer" };
-        let message =
-            format!("plugin {plugin}: resource {resource}: container {namespace}/{pod} ({container}) {does} {ids}");
-        Some(Line::with([
-            ("event", self.event.into()),
-            ("plugin", plugin.as_str().into()),
-            ("resource", resource.as_str().into()),
-            ("ids", ids.into()),
-            ("count", self.holds.len().into()),
-            ("namespace", namespace.as_str().into()),
-            ("pod", pod.as_str().into()),
-            ("container", container.as_str().into()),
-            ("message", message.into()),
-        ]))
+    /// Whether its container has it still, or may have, although no plugin's device shows so: no plugin lists it any more, or a process
+    /// of the source other than the one that has shown it looks, which may not know its pods yet.
+    fn is_held(&self, process: u64, look: &Holders) -> bool {
+        let Ok(resource) = ResourceName::try_new(&self.resource) else {
+            return false;
+        };
+        let offered = (resource, self.id.clone());
+        match look.seen.get(&offered) {
+            Some(holders) => {
+                holders.iter().any(|holder| Self::new(&self.resource, &HolderStatus::new(&self.id, holder)) == *self)
+            }
+            None => {
+                process != look.process && look.recorded.as_ref().is_none_or(|recorded| recorded.contains(&offered))
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Message;
+    use super::super::{Message, QUEUE};
     use super::*;
     use crate::watching::tests::one;
     use devgate_core::Holder;
-    use std::sync::mpsc::sync_channel;
+    use std::sync::atomic::Ordering;
+    use std::sync::mpsc::Receiver;
     use std::time::Instant;
 
     /// What the kubelet's process shows: ids of `devgate.dev/fuse` and their pods; and what its records have, where they can be read.
@@ -222,25 +181,32 @@ mod tests {
         plugins
     }
 
-    fn said(changes: &[Change]) -> Vec<String> {
-        let ids = |change: &Change| change.holds.iter().map(|hold| hold.holder.id.clone()).collect::<Vec<_>>();
-        let one =
-            |change: &Change| format!("{} {} {}", change.event, change.holds[0].holder.pod, ids(change).join(","));
-        changes.iter().map(one).collect()
+    /// What writes to a queue of so many lines, and the queue.
+    fn pods(queue: usize) -> (Pods, Receiver<Message>) {
+        let (audit, lines) = Audit::new(queue);
+        (Pods::new(audit), lines)
     }
 
-    /// What is news, and is told.
-    fn told(known: &mut Known, plugins: Vec<PluginStatus>, look: &Holders) -> Vec<String> {
-        let news = known.news(plugins, look);
-        let said = said(&news);
-        news.into_iter().for_each(|change| known.told(change, look.process));
-        said
+    /// The lines that a look makes.
+    fn lines(of: &mut (Pods, Receiver<Message>), plugins: Vec<PluginStatus>, look: &Holders) -> Vec<Line> {
+        of.0.tell(plugins, look);
+        let line = |message| match message {
+            Message::Line(line) => line,
+            _ => panic!("a line"),
+        };
+        of.1.try_iter().map(line).collect()
+    }
+
+    /// The same in few words.
+    fn told(of: &mut (Pods, Receiver<Message>), plugins: Vec<PluginStatus>, look: &Holders) -> Vec<String> {
+        let said = |line: &Line| ["event", "pod", "ids"].map(|name| line[name].as_str().unwrap().to_owned()).join(" ");
+        lines(of, plugins, look).iter().map(said).collect()
     }
 
     #[test]
     fn each_change_is_told_once() {
-        let mut known = Known::default();
-        let mut news = |look: &Holders| told(&mut known, plugins(), look);
+        let mut pods = pods(QUEUE);
+        let mut news = |look: &Holders| told(&mut pods, plugins(), look);
         assert_eq!(news(&look(1, &[], None)), [""; 0]);
         let both = [("fuse", "train-0"), ("fuse2", "train-0"), ("fuse9", "of-another")];
         assert_eq!(news(&look(1, &both, None)), ["held-by train-0 fuse,fuse2"]);
@@ -250,7 +216,7 @@ mod tests {
             ["let-go train-0 fuse", "held-by train-1 fuse"]
         );
         assert_eq!(news(&look(1, &[], None)), ["let-go train-0 fuse2", "let-go train-1 fuse"]);
-        assert_eq!(known.0.len(), 0);
+        assert_eq!(pods.0.known.len(), 0);
     }
 
     /// A kubelet that has just started does not show its pods yet.
@@ -258,24 +224,24 @@ mod tests {
     fn another_process_must_say_itself_that_nobody_has_it() {
         let held = [("fuse", "train-0")];
         let begin = || {
-            let mut known = Known::default();
-            assert_eq!(told(&mut known, plugins(), &look(1, &held, None)), ["held-by train-0 fuse"]);
-            known
+            let mut pods = pods(QUEUE);
+            assert_eq!(told(&mut pods, plugins(), &look(1, &held, None)), ["held-by train-0 fuse"]);
+            pods
         };
-        let mut known = begin();
-        assert_eq!(told(&mut known, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
-        assert_eq!(told(&mut known, plugins(), &look(2, &[], Some(&["fuse"]))), [""; 0]);
-        assert_eq!(told(&mut known, plugins(), &look(2, &held, Some(&["fuse"]))), [""; 0]);
+        let mut pods = begin();
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], Some(&["fuse"]))), [""; 0]);
+        assert_eq!(told(&mut pods, plugins(), &look(2, &held, Some(&["fuse"]))), [""; 0]);
         assert_eq!(
-            told(&mut known, plugins(), &look(2, &[], Some(&["fuse"]))),
+            told(&mut pods, plugins(), &look(2, &[], Some(&["fuse"]))),
             ["let-go train-0 fuse"],
             "it has shown it, and its records may be older"
         );
-        let mut known = begin();
-        assert_eq!(told(&mut known, plugins(), &look(2, &[], Some(&[]))), ["let-go train-0 fuse"]);
-        let mut known = begin();
+        let mut pods = begin();
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], Some(&[]))), ["let-go train-0 fuse"]);
+        let mut pods = begin();
         assert_eq!(
-            told(&mut known, plugins(), &look(2, &[("fuse", "train-1")], None)),
+            told(&mut pods, plugins(), &look(2, &[("fuse", "train-1")], None)),
             ["let-go train-0 fuse", "held-by train-1 fuse"]
         );
     }
@@ -284,69 +250,49 @@ mod tests {
     #[test]
     fn what_is_not_listed_any_more_is_let_go_when_its_pod_is_gone() {
         let held = [("fuse", "train-0")];
-        let mut known = Known::default();
-        told(&mut known, plugins(), &look(1, &held, None));
-        assert_eq!(told(&mut known, Vec::new(), &look(1, &held, None)), [""; 0]);
-        assert_eq!(told(&mut known, Vec::new(), &look(1, &[], None)), ["let-go train-0 fuse"]);
+        let mut pods = pods(QUEUE);
+        told(&mut pods, plugins(), &look(1, &held, None));
+        assert_eq!(told(&mut pods, Vec::new(), &look(1, &held, None)), [""; 0]);
+        assert_eq!(told(&mut pods, Vec::new(), &look(1, &[], None)), ["let-go train-0 fuse"]);
     }
 
     /// A line that could not be written is written at a later look, whichever kind it is.
     #[test]
     fn what_was_left_out_is_told_at_a_later_look() {
-        let (queue, lines) = sync_channel(1);
-        let mut pods = Pods::new(Arc::new(Shared { queue, paces: Arc::default() }));
-        let mut look_at = |look: &Holders| {
-            pods.tell(plugins(), look);
-            let lines: Vec<_> = lines.try_iter().collect();
-            let line = |line: &Message| {
-                let Message::Line(line, ..) = line else { panic!("a line") };
-                let json: serde_json::Value = serde_json::from_str(line).unwrap();
-                format!("{} {} {}", json["event"], json["pod"], json["left_out"]).replace('"', "")
-            };
-            lines.iter().map(line).collect::<Vec<_>>()
-        };
+        let mut pods = pods(1);
         let both = look(1, &[("fuse", "train-0"), ("fuse2", "train-1")], None);
-        assert_eq!(look_at(&both), ["held-by train-0 null"], "the queue has room for one");
-        assert_eq!(look_at(&both), ["held-by train-1 1"]);
-        assert_eq!(look_at(&both), [""; 0]);
+        assert_eq!(told(&mut pods, plugins(), &both), ["held-by train-0 fuse"], "the queue has room for one");
+        assert_eq!(told(&mut pods, plugins(), &both), ["held-by train-1 fuse2"]);
+        assert_eq!(told(&mut pods, plugins(), &both), [""; 0]);
         let none = look(1, &[], None);
-        assert_eq!(look_at(&none), ["let-go train-0 null"], "train-1's had no room");
-        // A look now cannot tell, but it has been seen already.
-        assert_eq!(look_at(&look(2, &[], None)), ["let-go train-1 1"]);
-        assert_eq!(look_at(&none), [""; 0]);
+        assert_eq!(told(&mut pods, plugins(), &none), ["let-go train-0 fuse"]);
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], Some(&[]))), ["let-go train-1 fuse2"]);
+        assert_eq!(pods.0.audit.missing.load(Ordering::Relaxed), 2);
     }
 
     /// A pod that has it again before its end could be told had it all the time, as far as the lines say.
     #[test]
     fn what_is_held_again_before_it_was_told_is_no_news() {
+        let mut pods = pods(1);
         let held = look(1, &[("fuse", "train-0")], None);
-        let mut known = Known::default();
-        told(&mut known, plugins(), &held);
-        assert_eq!(said(&known.news(plugins(), &look(1, &[], None))), ["let-go train-0 fuse"]);
-        assert_eq!(told(&mut known, plugins(), &held), [""; 0]);
-        assert_eq!(told(&mut known, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
-        assert_eq!(told(&mut known, plugins(), &look(2, &[], Some(&[]))), ["let-go train-0 fuse"]);
-    }
-
-    #[test]
-    fn a_pace_that_is_used_up_leaves_out_as_well() {
-        let (queue, lines) = sync_channel(1_024);
-        let pods = Pods::new(Arc::new(Shared { queue, paces: Arc::default() }));
-        let mut known = Known::default();
-        let changes = known.news(plugins(), &look(1, &[("fuse", "train-0")], None));
-        let written = (0..10_000).filter(|_| pods.shared.write(changes[0].line().unwrap())).count();
-        assert!((500..1_000).contains(&written), "{written}");
-        assert_eq!(lines.try_iter().count(), written);
+        told(&mut pods, plugins(), &held);
+        pods.0.audit.queue.try_send(Message::Reopen).unwrap();
+        pods.0.tell(plugins(), &look(1, &[], None));
+        assert_eq!(pods.1.try_iter().count(), 1, "there was no room for the line");
+        assert_eq!(told(&mut pods, plugins(), &held), [""; 0]);
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], None)), [""; 0], "it cannot tell");
+        assert_eq!(told(&mut pods, plugins(), &look(2, &[], Some(&[]))), ["let-go train-0 fuse"]);
     }
 
     #[test]
     fn a_line_has_what_an_allocations_has_and_who() {
-        let mut known = Known::default();
-        let changes = known.news(plugins(), &look(1, &[("fuse", "tr\u{1b}ain")], None));
-        let json: serde_json::Value = serde_json::from_str(&changes[0].line().unwrap().text(3)).unwrap();
+        let mut pods = pods(QUEUE);
+        let lines = lines(&mut pods, plugins(), &look(1, &[("fuse", "tr\u{1b}ain")], None));
+        let json = &lines[0];
         let field = |name: &str| json[name].to_string();
-        let fields = ["event", "plugin", "resource", "ids", "count", "namespace", "pod", "container", "left_out"];
-        insta::assert_snapshot!(fields.map(field).join(" "), @r#""held-by" "edge" "devgate.dev/fuse" "fuse" 1 "team-a" "tr\\u{1b}ain" "main" 3"#);
+        let fields = ["event", "plugin", "resource", "ids", "count", "namespace", "pod", "container", "level"];
+        insta::assert_snapshot!(fields.map(field).join(" "), @r#""held-by" "edge" "devgate.dev/fuse" "fuse" 1 "team-a" "tr\\u{1b}ain" "main" "INFO""#);
         insta::assert_snapshot!(json["message"].as_str().unwrap(), @r"plugin edge: resource devgate.dev/fuse: container team-a/tr\u{1b}ain (main) has fuse");
     }
 }
