@@ -45,9 +45,22 @@ impl Profile {
     /// As Cargo.toml names it.
     const fn name(self, program: Program) -> &'static str {
         match (self, program) {
+            (Self::Release, Program::Devgate) => "host",
             (Self::Release, Program::DevgateRunner) => "runner",
             (Self::Release, _) => "release",
             (Self::Dev, _) => "dev",
+        }
+    }
+
+    /// What one call of cargo builds. Cargo unites what the programs of a call ask of a dependency, so that the one that runs
+    /// components would get the compiler of the one that compiles them; a released program has a call of its own. For tests the others
+    /// have one together, as each set of features is another build of what they share, which takes minutes.
+    fn built_with(self, program: Program) -> Vec<Program> {
+        match (self, program) {
+            (Self::Dev, Program::Devgate | Program::DevgateCompile | Program::DevgatePull | Program::Devgatectl) => {
+                vec![Program::Devgate, Program::DevgateCompile, Program::DevgatePull, Program::Devgatectl]
+            }
+            _ => vec![program],
         }
     }
 
@@ -91,8 +104,7 @@ pub(crate) fn build(product: Product, machine: Machine, profile: Profile, folder
     product.main().file(folder, machine, profile)
 }
 
-/// Builds a program into a folder, by a call of cargo's own: cargo unites what the programs of one call ask of a dependency, so that
-/// the one that runs components would get the compiler of the one that compiles them.
+/// Builds a program into a folder.
 ///
 /// # Errors
 /// When nothing here builds it, which says what to do; when the build fails; when the program names a folder of this machine; and when
@@ -125,9 +137,10 @@ fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path
 fn command(program: Program, machine: Machine, way: &Way, profile: Profile, places: &Places) -> Result<Command> {
     let triple = way.triple(machine);
     let mut command = cargo();
-    command.args(["build", "--locked", "--package", program.package()]);
-    command.args(["--bin", program.name(), "--target", triple]);
-    command.args(["--profile", profile.name(program)]);
+    command.args(["build", "--locked", "--target", triple, "--profile", profile.name(program)]);
+    for program in profile.built_with(program) {
+        command.args(["--package", program.package(), "--bin", program.name()]);
+    }
     // What a user's environment says about builds would make another program.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
