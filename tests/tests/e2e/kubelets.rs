@@ -35,6 +35,29 @@ async fn it_waits_for_a_kubelet_and_follows_its_restarts() -> anyhow::Result<()>
     all_there(&host).await
 }
 
+/// However many resources notice it: that it went, and that it is back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_is_two_lines() -> anyhow::Result<()> {
+    let host = setup().start().await?;
+    all_there(&host).await?;
+    for kind in KINDS {
+        let said = format!("resource {}: registered with the kubelet", kind.resource());
+        host.logged(|line| line.message == said).await?;
+    }
+    let before = host.lines().len();
+    host.kubelet.stop().await;
+    host.logged(|line| line.message.starts_with("kubelet: ") && line.message.contains("what is offered is registered"))
+        .await?;
+    host.kubelet.start().await?;
+    all_there(&host).await?;
+    host.logged(|line| line.message.starts_with("kubelet: answers; ")).await?;
+    // A poll later, and longer than what follows takes.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let lines = host.lines().split_off(before);
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    Ok(())
+}
+
 /// As `kubeadm reset` and `kubeadm join` do it beside a host that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kubelet_whose_directory_is_made_anew_is_served() -> anyhow::Result<()> {
