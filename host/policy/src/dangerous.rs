@@ -51,7 +51,7 @@ mod tests {
             found.map(|rest| rest.split('"').nth(1).unwrap()).collect()
         };
         let mut needed = after("danger!(");
-        needed.extend(after("Danger {\n        key:"));
+        needed.extend(after("Danger { key:"));
         needed.extend(["run", "system", Danger::SOCKETS.key]);
         assert_eq!(words(), needed.into_iter().collect::<Vec<_>>());
     }

@@ -97,6 +97,7 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"/\S*/policy\.yaml", "policy.yaml"),
         (r"/\S*/node\.umockdev", "node.umockdev"),
         (r"/\S*/(\w+\.wasm)", "[dir]/$1"),
+        (r"--components /\S+", "--components [dir]"),
         (r"sha256(:| is) [0-9a-f]{64}", "sha256$1 [digest]"),
         (r"\d+ (bytes|functions)", "[n] $1"),
     ]
