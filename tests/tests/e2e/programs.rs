@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 const HOST: [&str; 9] = ["cdi", "check", "cleanup", "explain", "pull", "reload", "run", "state", "status"];
-const WORKSHOP: [&str; 8] = ["conform", "demo", "inspect", "new", "pack", "push", "record", "simulate"];
+const WORKSHOP: [&str; 10] =
+    ["completions", "conform", "demo", "inspect", "man", "new", "pack", "push", "record", "simulate"];
 
 fn say(program: &Path, args: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
     let output = Command::new(program).args(args).output()?;
