@@ -37,7 +37,6 @@ mod help;
 mod hgx;
 mod image;
 mod inspect;
-mod kills;
 mod kubelets;
 mod labels;
 mod languages;
