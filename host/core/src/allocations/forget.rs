@@ -8,6 +8,7 @@ use crate::device_info::Files;
 use crate::units::UnitRecord;
 use devgate_types::{ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::MutexGuard;
 use tokio::sync::watch;
 
 impl Allocations {
@@ -46,26 +47,29 @@ impl Allocations {
 
     /// Forgets that pods have ids of a resource, and that consumers left them. Saved in the background: what is forgotten twice does no harm.
     pub(crate) fn forget(&self, resource: &ResourceName, ids: &[UnitId]) {
-        if let Some(files) = self.files() {
-            files.forget(ids.iter().map(|id| (resource.as_str(), id.as_str())));
-        }
-        let mut known = self.lock();
         let keys = ids.iter().map(|id| (resource.to_string(), id.to_string()));
-        let forgotten = known.forget(keys.collect());
-        drop(known);
-        self.tell(forgotten);
+        self.forget_all(self.lock(), &keys.collect());
     }
 
     /// Forgets ids that no plugin has claimed since.
     pub(crate) fn forget_unclaimed(&self, keys: &[Key]) {
-        let mut known = self.lock();
-        let keys: HashSet<Key> = keys.iter().filter(|key| !known.claimed.contains(*key)).cloned().collect();
-        if let Some(files) = self.files() {
-            files.forget(keys.iter().map(|(resource, id)| (resource.as_str(), id.as_str())));
-        }
+        let known = self.lock();
+        let keys = keys.iter().filter(|key| !known.claimed.contains(*key)).cloned().collect();
+        self.forget_all(known, &keys);
+    }
+
+    fn forget_all(&self, mut known: MutexGuard<'_, Known>, keys: &HashSet<Key>) {
         let forgotten = known.forget(keys);
+        if let Some(files) = self.files() {
+            // What a lease has a replica of keeps its files until that is over, too.
+            let free = keys.iter().filter(|key| known.book.contents().who_has(key).next().is_none());
+            files.forget(free.map(|(resource, id)| (resource.as_str(), id.as_str())));
+        }
         drop(known);
-        self.tell(forgotten);
+        if forgotten {
+            self.changed();
+            self.save_soon();
+        }
     }
 
     /// To be told when something was forgotten.
@@ -77,20 +81,13 @@ impl Allocations {
     pub(crate) fn times_forgotten(&self) -> u64 {
         *self.0.forgotten.borrow()
     }
-
-    fn tell(&self, forgotten: bool) {
-        if forgotten {
-            self.changed();
-            self.save_soon();
-        }
-    }
 }
 
 impl Known {
     /// Whether there was anything to forget.
-    pub(super) fn forget(&mut self, keys: HashSet<Key>) -> bool {
+    pub(super) fn forget(&mut self, keys: &HashSet<Key>) -> bool {
         let mut over = BTreeMap::<AllocationId, BTreeSet<String>>::new();
-        for key in &keys {
+        for key in keys {
             let over_with = |of: &Allocation| of.consumer == Consumer::Pods || !of.ask.is_live();
             let all = self.book.contents().who_has(key);
             for (id, _) in all.filter(|(_, of)| over_with(of)) {

@@ -246,8 +246,9 @@ async fn an_observer_holds_nothing() {
 async fn a_lease_is_beside_pods_on_replicas() {
     let dir = tempfile::tempdir().unwrap();
     let (pods, script) = (Pods::default(), Script::default());
-    let allocations = Allocations::of_new_node(dir.path()).unwrap();
-    let replicas = policy() + "    replicas: 3\n";
+    let files = dir.path().join("files");
+    let allocations = Allocations::of_new_node(dir.path()).unwrap().telling_in(&files);
+    let replicas = policy() + "    replicas: 3\n    containers: {device-info: true}\n";
     let (world, gpus) = ready(&replicas, script.gpus(), &allocations, pods.feed()).await;
     let devices = world.plugins.devices();
     pods.begin(&gpus, &["0000:00:01.0::0"]).await;
@@ -265,6 +266,10 @@ async fn a_lease_is_beside_pods_on_replicas() {
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(script.said(), Vec::<String>::new(), "the lease has it");
     assert_eq!(devices.held(&lease("x"))[0].ids, ["0000:00:01.0::1"]);
+    let told = |id: &str| {
+        std::fs::read_dir(&files).unwrap().flatten().any(|file| file.file_name().to_string_lossy().contains(id))
+    };
+    assert!(told("0000:00:01.0::1"), "what the lease was told of stays");
     // And the other way round.
     pods.begin(&gpus, &["0000:00:01.0::0"]).await;
     script.forget();
@@ -273,6 +278,7 @@ async fn a_lease_is_beside_pods_on_replicas() {
     pods.hold(&[]);
     script.until(&format!("release {FIRST}")).await;
     until("all is free", || recorded(dir.path()).is_empty()).await;
+    until("no file is left", || !told("0000:00:01.0")).await;
 }
 
 /// An init container's devices, and those of the container after it: what one of them still has stays.
