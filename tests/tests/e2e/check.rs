@@ -1,20 +1,11 @@
 //! `devgate check`.
 
 use crate::look::{Said, look, unread};
-use crate::small_node::{Place, filters};
+use crate::small_node::{GPUS, Place, filters};
 use anyhow::Context;
 use devgate_tests::components;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
-
-const GOOD: &str = r#"
-  gpus:
-    component: {file: generic.wasm}
-    resources: [fake.com/gpu]
-    hardware:
-      - {subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: drm, name: "card*"}]}
-    config: {devices: [{resource: fake.com/gpu, subsystem: pci}]}
-"#;
 
 /// One plugin for each thing that can be wrong or dangerous.
 const BAD: &str = r#"
@@ -101,7 +92,7 @@ fn check(place: &Place, more: &[&str]) -> anyhow::Result<Said> {
 
 #[test]
 fn everything_that_is_wrong_is_told_at_once() -> anyhow::Result<()> {
-    let place = Place::new(&format!("{GOOD}{BAD}"))?;
+    let place = Place::new(&format!("{GPUS}{BAD}"))?;
     let said = check(&place, &[])?;
     assert_eq!(said.code, Some(5), "{}{}", said.out, said.err);
     insta::with_settings!({filters => filters()}, {
@@ -122,7 +113,7 @@ fn pinned(policy: &str) -> anyhow::Result<String> {
 /// A mount that went away, or a mistyped root: there is nothing to say of a policy on a node that is none.
 #[test]
 fn a_root_without_a_device_tree_is_no_node() -> anyhow::Result<()> {
-    let place = Place::new(GOOD)?;
+    let place = Place::new(GPUS)?;
     let empty = tempfile::tempdir()?;
     let mut args = place.args(&["check"])?;
     let root = args.iter().position(|arg| arg == "--node-root").context("it has a root")?;
@@ -136,7 +127,7 @@ fn a_root_without_a_device_tree_is_no_node() -> anyhow::Result<()> {
 /// What `inspect --output policy` could not know, and its reader has not put in.
 #[test]
 fn what_a_skeleton_left_open_is_an_error_where_it_is_no_comment() -> anyhow::Result<()> {
-    let text = pinned(GOOD)?;
+    let text = pinned(GPUS)?;
     let place = Place::new(&format!("# CHANGE-ME is explained here\n{text}"))?;
     assert_eq!(check(&place, &["--strict"])?.code, Some(0));
     let said = check(&Place::new(&text.replace("card*", "CHANGE-ME"))?, &[])?;
@@ -148,7 +139,7 @@ fn what_a_skeleton_left_open_is_an_error_where_it_is_no_comment() -> anyhow::Res
 /// Without --run it is said that the component was not asked.
 #[test]
 fn who_was_not_asked_is_said() -> anyhow::Result<()> {
-    let place = Place::new(GOOD)?;
+    let place = Place::new(GPUS)?;
     let word = "no component was asked what it finds and offers: --run starts each once";
     assert!(check(&place, &[])?.out.contains(word));
     assert!(!check(&place, &["--run"])?.out.contains(word));
@@ -157,13 +148,13 @@ fn who_was_not_asked_is_said() -> anyhow::Result<()> {
 
 #[test]
 fn a_good_policy_is_good_and_strict_fails_for_warnings() -> anyhow::Result<()> {
-    let good = Place::new(&pinned(GOOD)?)?;
+    let good = Place::new(&pinned(GPUS)?)?;
     for more in [&[][..], &["--strict"], &["--run", "--strict"]] {
         let said = check(&good, more)?;
         assert_eq!(said.code, Some(0), "{more:?}: {}{}", said.out, said.err);
         assert!(said.out.ends_with("\n0 errors, 0 warnings, 0 dangers in 1 plugin\n"), "{}", said.out);
     }
-    let warned = Place::new(&format!("{GOOD}    shares-hardware: true\n"))?;
+    let warned = Place::new(&format!("{GPUS}    shares-hardware: true\n"))?;
     assert_eq!(check(&warned, &[])?.code, Some(0));
     assert_eq!(check(&warned, &["--strict"])?.code, Some(5));
     assert_eq!(unread(good.args(&["check"])?)?.code, Some(0), "nobody reads it");
@@ -193,7 +184,7 @@ fn two_plugins_that_may_offer_nodes_of_one_piece_of_hardware_are_told() -> anyho
 /// Scripts rely on these.
 #[test]
 fn the_json_form_has_a_code_for_each_finding() -> anyhow::Result<()> {
-    let place = Place::new(&format!("{GOOD}{BAD}"))?;
+    let place = Place::new(&format!("{GPUS}{BAD}"))?;
     let json: serde_json::Value = serde_json::from_str(&check(&place, &["--output", "json", "--run"])?.out)?;
     let codes = |plugin: usize| {
         let findings = json["plugins"][plugin]["findings"].as_array().expect("findings");

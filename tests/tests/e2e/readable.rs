@@ -1,17 +1,8 @@
 //! What people read of commands that look: good, bad and next to nothing.
 
 use crate::look::look;
-use crate::small_node::{Place, filters};
+use crate::small_node::{GPUS, Place, filters};
 use std::path::Path;
-
-const GOOD: &str = r#"
-  gpus:
-    component: {file: generic.wasm}
-    resources: [fake.com/gpu]
-    hardware:
-      - {subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: drm, name: "card*"}]}
-    config: {devices: [{resource: fake.com/gpu, subsystem: pci}]}
-"#;
 
 /// One plugin works; the other offers what the first has, and its component lacks most of what it needs.
 const BAD: &str = r#"
@@ -51,7 +42,7 @@ macro_rules! reads {
 #[test]
 fn good() -> anyhow::Result<()> {
     let commands: [&[&str]; 3] = [&["check", "--run"], &["explain", "fake.com/gpu"], &["conform", "--only", "answers"]];
-    reads!(all(&Place::new(GOOD)?, &commands)?);
+    reads!(all(&Place::new(GPUS)?, &commands)?);
     Ok(())
 }
 
@@ -59,7 +50,7 @@ fn good() -> anyhow::Result<()> {
 fn bad() -> anyhow::Result<()> {
     let commands: [&[&str]; 3] =
         [&["check", "--run"], &["explain", "fake.com/greedy"], &["conform", "--only", "loads"]];
-    reads!(all(&Place::new(&format!("{GOOD}{BAD}"))?, &commands)?);
+    reads!(all(&Place::new(&format!("{GPUS}{BAD}"))?, &commands)?);
     Ok(())
 }
 
@@ -73,13 +64,13 @@ fn a_policy_without_plugins() -> anyhow::Result<()> {
 #[test]
 fn a_node_without_devices() -> anyhow::Result<()> {
     let commands: [&[&str]; 3] = [&["check", "--run"], &["explain", "fake.com/gpu"], &["conform"]];
-    reads!(all(&Place::on("", GOOD)?, &commands)?);
+    reads!(all(&Place::on("", GPUS)?, &commands)?);
     Ok(())
 }
 
 #[test]
 fn scenarios() -> anyhow::Result<()> {
-    let place = Place::new(GOOD)?;
+    let place = Place::new(GPUS)?;
     let write = |name: &str, text: &str| std::fs::write(place.dir().join(name), text);
     let scenario = |about: &str, steps: &str| {
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Scenario";

@@ -55,6 +55,16 @@ E: MINOR=1
 A: dev=1:1\\n
 ";
 
+/// The plugin of its GPUs, which works.
+pub(crate) const GPUS: &str = r#"
+  gpus:
+    component: {file: generic.wasm}
+    resources: [fake.com/gpu]
+    hardware:
+      - {subsystem: pci, vendor: "0x1234", use: offer, nodes: [{subsystem: drm, name: "card*"}]}
+    config: {devices: [{resource: fake.com/gpu, subsystem: pci}]}
+"#;
+
 /// A directory with the node, the built components and a policy.
 pub(crate) struct Place {
     dir: TempDir,
