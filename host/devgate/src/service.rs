@@ -20,8 +20,10 @@ pub(crate) async fn wait(why: String) {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return;
     }
+    let more = u32::try_from(MORE.as_micros()).unwrap_or(u32::MAX);
     loop {
-        send(vec![Said::Status(why.clone()), Said::Waits]).await;
+        let why = why.clone();
+        apart(move || send(&[NotifyState::Status(&why), NotifyState::ExtendTimeoutUsec(more)])).await;
         tokio::time::sleep(LOOK).await;
     }
 }
@@ -33,17 +35,21 @@ pub(crate) async fn tell(watching: Watching, stop: CancellationToken) {
     }
     let watchdog = sd_notify::watchdog_enabled();
     let mut told = Told::default();
-    let mut next = vec![Said::Ready];
     loop {
-        let hangs = watchdog.map_or_else(Vec::new, |_| watching.hangs());
-        next.extend(told.compare(watching.report().summary, &hangs, watchdog.is_some()));
-        send(next).await;
+        let watching = watching.clone();
+        let look = move || {
+            let hangs = watchdog.map_or_else(Vec::new, |_| watching.hangs());
+            send(&told.compare(&watching.report().summary, &hangs, watchdog.is_some()));
+            told
+        };
+        let Some(now) = apart(look).await else { break };
+        told = now;
         tokio::select! {
             () = stop.cancelled() => break,
-            () = tokio::time::sleep(every(watchdog)) => next = Vec::new(),
+            () = tokio::time::sleep(every(watchdog)) => {}
         }
     }
-    send(vec![Said::Stopping]).await;
+    apart(|| send(&[NotifyState::Stopping])).await;
 }
 
 /// Twice within the time after which the manager gives the host up.
@@ -51,29 +57,23 @@ fn every(watchdog: Option<Duration>) -> Duration {
     watchdog.map_or(LOOK, |patience| LOOK.min(patience / 2))
 }
 
-/// One thing to tell.
-#[derive(Debug, PartialEq)]
-enum Said {
-    Ready,
-    Waits,
-    Alive,
-    Status(String),
-    Stopping,
-}
-
 /// What the manager knows.
 #[derive(Default)]
 struct Told {
+    ready: bool,
     status: String,
     hangs: bool,
 }
 
 impl Told {
-    fn compare(&mut self, status: String, hangs: &[String], watched: bool) -> Vec<Said> {
+    fn compare<'a>(&mut self, status: &'a str, hangs: &[String], watched: bool) -> Vec<NotifyState<'a>> {
         let mut said = Vec::new();
+        if !self.ready {
+            said.push(NotifyState::Ready);
+        }
         // As for /healthz: what hangs is healed by a restart, and by nothing else.
         if watched && hangs.is_empty() {
-            said.push(Said::Alive);
+            said.push(NotifyState::Watchdog);
         }
         if !hangs.is_empty() && !self.hangs {
             tracing::error!(
@@ -82,36 +82,26 @@ impl Told {
                 hangs.join("; ")
             );
         }
-        self.hangs = !hangs.is_empty();
         if status != self.status {
-            said.push(Said::Status(status.clone()));
-            self.status = status;
+            said.push(NotifyState::Status(status));
         }
+        *self = Self { ready: true, status: status.to_owned(), hangs: !hangs.is_empty() };
         said
     }
 }
 
-/// Not on a thread that serves: a manager that reads nothing lets a sender wait.
-async fn send(said: Vec<Said>) {
+/// Does it on a thread that does not serve: a report of ten thousand devices takes milliseconds, and a manager that reads nothing lets a
+/// sender wait. `None` if it could not be done.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+fn send(said: &[NotifyState<'_>]) {
     if said.is_empty() {
         return;
     }
-    let sent = tokio::task::spawn_blocking(move || {
-        let states: Vec<_> = said.iter().map(state).collect();
-        sd_notify::notify(&states)
-    });
-    if let Ok(Err(error)) = sent.await {
+    if let Err(error) = sd_notify::notify(said) {
         tracing::warn!(family = "host", "service manager: cannot be told how the host is: {error}");
-    }
-}
-
-fn state(said: &Said) -> NotifyState<'_> {
-    match said {
-        Said::Ready => NotifyState::Ready,
-        Said::Waits => NotifyState::ExtendTimeoutUsec(u32::try_from(MORE.as_micros()).unwrap_or(u32::MAX)),
-        Said::Alive => NotifyState::Watchdog,
-        Said::Status(text) => NotifyState::Status(text),
-        Said::Stopping => NotifyState::Stopping,
     }
 }
 
@@ -129,11 +119,13 @@ mod tests {
     #[test]
     fn a_host_that_hangs_is_not_said_to_live() {
         let mut told = Told::default();
-        let well = || "1 plugin".to_owned();
-        let late = ["plugin acme: is 70s late".to_owned()];
-        assert_eq!(told.compare(well(), &[], true), [Said::Alive, Said::Status(well())]);
-        assert_eq!(told.compare(well(), &late, true), []);
-        assert_eq!(told.compare(well(), &[], true), [Said::Alive]);
-        assert_eq!(told.compare(well(), &[], false), [], "no watchdog is set");
+        let (well, late) = ("1 plugin", ["plugin acme: is 70s late".to_owned()]);
+        let mut said = |hangs: &[String], watched| -> Vec<String> {
+            told.compare(well, hangs, watched).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(said(&[], true), ["READY=1", "WATCHDOG=1", "STATUS=1 plugin"]);
+        assert_eq!(said(&late, true), [""; 0]);
+        assert_eq!(said(&[], true), ["WATCHDOG=1"]);
+        assert_eq!(said(&[], false), [""; 0], "no watchdog is set");
     }
 }
