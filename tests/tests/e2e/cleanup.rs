@@ -78,11 +78,21 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     // As the kubelet's own record is some minutes after a pod's end.
     std::fs::write(plugins.join(CHECKPOINT), r#"{"Data": {"PodDeviceEntries": null}, "Checksum": 1}"#)?;
     assert!(ours(&plugins).len() == 1 && socket.exists() && host.dir().join("state").exists());
-    std::fs::write(host.dir().join("state/notes.txt"), "the admin's")?;
+    let foreign = host.dir().join("state/notes.txt");
+    std::fs::write(&foreign, "the admin's")?;
+    let refused = cleanup(&host, &["--state"])?;
+    assert_eq!(refused.status.code(), Some(5));
+    let said = String::from_utf8(refused.stderr)?;
+    assert!(said.contains("notes.txt in it is not devgate's") && said.contains("nothing was removed"), "{said}");
+    assert!(ours(&plugins).len() == 1 && socket.exists());
+    std::fs::remove_file(&foreign)?;
+    std::fs::create_dir(host.dir().join("state/components.d"))?;
     let dry = cleanup(&host, &["--state", "--dry-run"])?;
     assert!(dry.status.success());
     let said = String::from_utf8(dry.stdout)?;
-    assert_eq!(said.lines().filter(|line| line.starts_with("would remove ")).count(), 8, "{said}");
+    // Two sockets; what was handed out, the cache and the lock, each as a whole.
+    assert_eq!(said.lines().filter(|line| line.starts_with("would remove ")).count(), 5, "{said}");
+    assert!(said.lines().any(|line| line.starts_with("left ") && line.contains("components.d")), "{said}");
     assert!(ours(&plugins).len() == 1 && socket.exists());
 
     let cleaned = cleanup(&host, &["--output", "json"])?;
@@ -96,8 +106,7 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
 
     let state = cleanup(&host, &["--state"])?;
     assert!(state.status.success() && !host.dir().join("state/allocations").exists());
-    assert!(host.dir().join("state/notes.txt").exists());
-    std::fs::remove_file(host.dir().join("state/notes.txt"))?;
+    std::fs::remove_dir(host.dir().join("state/components.d"))?;
     cleanup(&host, &["--state"])?;
     assert!(!host.dir().join("state").exists());
     let again = cleanup(&host, &["--state"])?;
@@ -179,7 +188,7 @@ async fn a_state_directory_that_is_somebody_elses_is_refused_before_anything_goe
     let refused = cleanup(&host, &["--state", "--state-dir", other.to_str().expect("plain"), "--output", "json"])?;
     assert_eq!(refused.status.code(), Some(5));
     let said: serde_json::Value = serde_json::from_slice(&refused.stdout)?;
-    assert!(said["refused"].as_str().expect("why").contains("does not look like devgate's"), "{said}");
+    assert!(said["refused"].as_str().expect("why").contains("main.js in it is not devgate's"), "{said}");
     assert!(said["found"].as_array().expect("an array").is_empty());
     assert_eq!(ours(&host.dir().join("plugins")).len(), 1);
     Ok(())

@@ -1,43 +1,44 @@
 //! The state directory, when devgate leaves for good.
 
-use super::{Cleaner, Outcome, is_file};
+use super::{Cleaner, Outcome};
 use crate::allocations::Recorded;
 use crate::state::is_temporary;
 use crate::state_dir_lock;
-use devgate_types::PluginName;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, statat, unlinkat};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What the host keeps in the directory itself. Each may also be there as it is being written or tried, and as it was put aside.
 const RECORDS: [&str; 4] = ["handed-out.json", "unhealthy.json", "device-info.json", "cdi.json"];
-/// What comes after their names then.
-const FORMS: [&str; 4] = ["", NEW, ".probe", ".unreadable"];
-/// What hosts of version 0.1.0 wrote first, and the cache of components does, beside the file.
-const NEW: &str = ".new";
+/// What comes after their names then; `.new` is version 0.1's.
+const FORMS: [&str; 4] = ["", ".new", ".probe", ".unreadable"];
 /// As a host of version 0.1 that did not understand it put it aside.
 const ASIDE: &str = "handed-out.json.unreadable";
 /// The journal of what was handed out.
 const JOURNAL: &str = "allocations";
-/// What components remember, a file for each plugin.
-const BLOBS: &str = "state";
-/// Notes of callers that something is over, a file for each.
-const NOTES: &str = "ended-requests";
-/// Components from a registry, by their digests.
-const COMPONENTS: &str = "components";
-/// Machine code of components, by their digests.
-const COMPILED: &str = "compiled";
-/// How the directory is called by default.
-const NAME: &str = "devgate";
-/// Digits of a SHA-256 digest.
-const DIGITS: usize = 64;
+/// What components remember, and notes of callers that something is over.
+const REST: [&str; 2] = ["state", "ended-requests"];
+/// Components from a registry, and machine code, both by their digests.
+const CACHES: [&str; 2] = ["components", "compiled"];
+/// What an admin keeps there, as the documents say: components, and the audit log with what logrotate made of it.
+const COMPONENTS: &str = "components.d";
+const AUDIT_LOG: &str = "audit.log";
 
-/// A directory that looks as if devgate kept its state in it.
+/// A directory that devgate kept its state in.
 #[derive(Debug)]
-pub struct StateDir(pub(super) PathBuf);
+pub struct StateDir {
+    path: PathBuf,
+    /// Opened once, so that what is removed is in it whatever its path is by then.
+    dir: OwnedFd,
+    /// What is in it, but for the lock.
+    names: BTreeSet<String>,
+}
 
 /// Why a directory is not taken for one of devgate's.
 #[derive(Debug, thiserror::Error)]
@@ -48,18 +49,18 @@ pub enum NotState {
     /// It is something else, or others could change what is in it: why.
     #[error("{0}")]
     Unlike(&'static str),
-    /// It has this in it, escaped and cut, and nothing of devgate's.
-    #[error("it does not look like devgate's: it has no {JOURNAL}, no {records}, and {0} is not devgate's", records = RECORDS.join(", no "))]
+    /// It has this in it, escaped and cut.
+    #[error("{0} in it is not devgate's; see that the directory is the right one, and take that away first")]
     Other(String),
 }
 
 impl StateDir {
-    /// Looks at a directory; nothing where it is not there.
+    /// Looks at a directory; `None` if it is not there.
     ///
     /// # Errors
     /// Why it does not look like one of devgate's, or cannot be looked at.
-    pub fn look(dir: &Path) -> Result<Option<Self>, NotState> {
-        let look = match fs::symlink_metadata(dir) {
+    pub fn look(path: &Path) -> Result<Option<Self>, NotState> {
+        let look = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             look => look?,
         };
@@ -71,136 +72,111 @@ impl StateDir {
         if !look.is_dir() {
             return unlike("it is no directory");
         }
-        if look.uid() != 0 && look.uid() != rustix::process::geteuid().as_raw() {
+        let dir = rustix::fs::open(path, AS_DIR, Mode::empty()).map_err(io::Error::from)?;
+        let look = rustix::fs::fstat(&dir).map_err(io::Error::from)?;
+        if look.st_uid != 0 && look.st_uid != rustix::process::geteuid().as_raw() {
             return unlike("it is neither root's nor this user's");
         }
         // Who may write there could put a link where a directory was just looked at.
-        if look.mode() & 0o022 != 0 {
+        if look.st_mode & 0o022 != 0 {
             return unlike("others than its owner can write there; take that from them first (chmod go-w)");
         }
-        let list = names(dir)?;
-        let has_journal = || {
-            let journal = dir.join(JOURNAL);
-            let is_dir = fs::symlink_metadata(&journal).is_ok_and(|look| look.is_dir());
-            let mut files = names(&journal).into_iter().flatten();
-            is_dir && files.any(|name| is_of_journal(&name.to_string_lossy()))
-        };
-        let is_named = dir.file_name().is_some_and(|name| name == NAME);
-        let other = list.iter().find(|name| matches!(is_ours(&[&name.to_string_lossy()]), Ours::Nothing));
-        match other {
-            Some(other) if !is_named && !has_journal() && !RECORDS.iter().any(|record| is_file(&dir.join(record))) => {
-                Err(NotState::Other(devgate_types::escape(&other.to_string_lossy(), 80)))
-            }
-            _ => Ok(Some(Self(dir.to_owned()))),
+        let names = names(&dir)?;
+        let mut names: BTreeSet<_> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        if let Some(other) = names.iter().find(|name| !is_ours(name) && !is_admins(name)) {
+            return Err(NotState::Other(devgate_types::escape(other, 80)));
         }
+        let is_sign = |name: &String| name == JOURNAL || name == state_dir_lock::FILE || is_record(name);
+        if !names.is_empty() && !names.iter().any(is_sign) {
+            return unlike(
+                "it does not look like devgate's: it has no allocations, no host.lock and no record of devgate's",
+            );
+        }
+        names.remove(state_dir_lock::FILE);
+        Ok(Some(Self { path: path.to_owned(), dir, names }))
     }
 
     /// The resources of which something was handed out, but for what others than devgate's plugins gave; `None` if what is kept cannot be
     /// understood, and it may be any. Nothing is written.
     #[must_use]
     pub fn given(&self) -> Option<BTreeSet<String>> {
-        let recorded = Recorded::read(&self.0).ok()?;
+        let recorded = Recorded::read(&self.path).ok()?;
         // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what pods have
         // writes anew, and what was put aside says no more then.
-        let is_aside = || fs::symlink_metadata(self.0.join(ASIDE)).is_ok();
+        let is_aside = || fs::symlink_metadata(self.path.join(ASIDE)).is_ok();
         let is_known = recorded.incomplete.is_none() && !(recorded.is_absent && is_aside());
         is_known.then(|| recorded.resources())
     }
 }
 
 impl Cleaner {
-    /// Removes what devgate keeps in its state directory, and the directory where nothing else is in it.
-    pub fn state(&mut self, dir: &StateDir) {
-        self.sweep(&dir.0, &[]);
-    }
-
-    /// Removes what a host made in a directory, which is at this place in the state directory, and then the directory where nothing
-    /// stays in it.
-    fn sweep(&mut self, dir: &Path, place: &[&str]) {
-        let what = kind(place);
-        let mut names = match names(dir) {
-            Ok(names) => names,
-            Err(why) => return self.end(what, dir, Err(why)),
-        };
-        // Last: it keeps hosts out.
-        names.sort_by_key(|name| name == state_dir_lock::FILE);
+    /// Removes what devgate keeps in its state directory, and the directory where nothing of an admin's is in it.
+    pub fn state(&mut self, state: &StateDir) {
         let stays = [Outcome::Failed, Outcome::Left];
         let before = self.count(&stays);
-        for name in names {
-            let (path, name) = (dir.join(&name), name.to_string_lossy());
-            let place = [place, &[name.as_ref()]].concat();
-            let what = kind(&place);
-            match (fs::symlink_metadata(&path), is_ours(&place)) {
-                (Err(why), _) => self.end(what, &path, Err(why)),
-                (Ok(look), Ours::Dir | Ours::Either) if look.is_dir() => self.sweep(&path, &place),
-                (Ok(look), Ours::File | Ours::Either) if look.is_file() => self.remove(what, &path),
-                (Ok(_), Ours::Dir) => self.judge(what, &path, Ok(Some(false)), "it is no directory"),
-                (Ok(_), _) => self.judge(what, &path, Ok(Some(false)), "devgate did not make it"),
+        for name in &state.names {
+            let path = state.path.join(name);
+            if is_admins(name) {
+                self.leave("state", &path, "it is the admin's");
+            } else {
+                let what = if CACHES.contains(&name.as_str()) { "cache" } else { "state" };
+                self.end(what, &path, remove(&state.dir, name.as_ref(), self.dry));
             }
         }
+        // Last: it keeps hosts out.
+        let lock = state_dir_lock::FILE;
+        self.end("state", &state.path.join(lock), remove(&state.dir, lock.as_ref(), self.dry));
         if self.count(&stays) == before {
-            self.remove_dir(what, dir);
+            self.remove_dir("state", &state.path);
         }
     }
 }
 
-/// What a host makes under a name.
-enum Ours {
-    File,
-    Dir,
-    Either,
-    Nothing,
-}
+const AS_DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What a host makes at a place in the state directory.
-fn is_ours(place: &[&str]) -> Ours {
-    let is_file = match place {
-        [JOURNAL | BLOBS | NOTES | COMPONENTS | COMPILED] => return Ours::Dir,
-        [COMPONENTS, entry] if is_cached(entry) => return Ours::Either,
-        [name] => *name == state_dir_lock::FILE || is_record(name),
-        [JOURNAL, name] => is_of_journal(name),
-        [BLOBS, name] => is_temporary(name) || PluginName::try_new(name.strip_suffix(NEW).unwrap_or(name)).is_ok(),
-        [NOTES, name] => is_temporary(name) || name.contains('='),
-        [COMPONENTS, _, name] => is_cache_file(name),
-        [COMPILED, name] => is_temporary(name) || (name.ends_with(".code") && is_cached(name)),
-        _ => false,
-    };
-    if is_file { Ours::File } else { Ours::Nothing }
-}
-
-fn kind(place: &[&str]) -> &'static str {
-    if matches!(place.first(), Some(&(COMPONENTS | COMPILED))) { "cache" } else { "state" }
-}
-
-/// The names in a directory, sorted.
-fn names(dir: &Path) -> io::Result<Vec<OsString>> {
-    let names: io::Result<Vec<_>> = fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect();
-    let mut names = names?;
-    names.sort();
+fn names(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
     Ok(names)
 }
 
+/// Removes a name with all that is beneath it; no link is followed.
+fn remove(dir: &OwnedFd, name: &OsStr, dry: bool) -> io::Result<()> {
+    if dry {
+        statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        return Ok(());
+    }
+    match unlinkat(dir, name, AtFlags::empty()) {
+        Err(Errno::ISDIR) => {}
+        removed => return Ok(removed?),
+    }
+    let inner = openat(dir, name, AS_DIR, Mode::empty())?;
+    for name in names(&inner)? {
+        remove(&inner, &name, dry)?;
+    }
+    Ok(unlinkat(dir, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Whether a host gives this name to something in the directory.
+fn is_ours(name: &str) -> bool {
+    name == JOURNAL
+        || name == state_dir_lock::FILE
+        || REST.contains(&name)
+        || CACHES.contains(&name)
+        || is_temporary(name)
+        || is_record(name)
+}
+
 fn is_record(name: &str) -> bool {
-    let mut records = RECORDS.iter().filter_map(|record| name.strip_prefix(record));
-    is_temporary(name) || records.any(|rest| FORMS.contains(&rest))
+    RECORDS.iter().filter_map(|record| name.strip_prefix(record)).any(|rest| FORMS.contains(&rest))
 }
 
-/// Whether a host gives a file of the journal this name.
-fn is_of_journal(name: &str) -> bool {
-    let name = name.strip_suffix(".unreadable").unwrap_or(name);
-    let number = name.strip_prefix("journal.").or_else(|| name.strip_prefix("snapshot."));
-    name == "snapshot.new" || number.is_some_and(|number| number.parse::<u64>().is_ok())
-}
-
-/// Whether the cache gives a file of a component this name.
-fn is_cache_file(name: &str) -> bool {
-    let name = name.strip_suffix(NEW).unwrap_or(name);
-    let number = name.strip_prefix("manifest.").and_then(|rest| rest.strip_suffix(".json"));
-    name == "layer" || name == "signatures.json" || number.is_some_and(|n| n.parse::<u32>().is_ok())
-}
-
-/// Whether a name has a digest in it, as those of cached components have.
-fn is_cached(name: &str) -> bool {
-    let digits = |part: &str| part.len() == DIGITS && part.bytes().all(|b| b.is_ascii_hexdigit());
-    name.split(|c: char| !c.is_ascii_alphanumeric()).any(digits)
+fn is_admins(name: &str) -> bool {
+    name == COMPONENTS
+        || name.strip_prefix(AUDIT_LOG).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }
