@@ -26,9 +26,11 @@ const JOURNAL: &str = "allocations";
 const REST: [&str; 2] = ["state", "ended-requests"];
 /// Components from a registry, and machine code, both by their digests.
 const CACHES: [&str; 2] = ["components", "compiled"];
-/// What an admin keeps there, as the documents say: components, and the audit log with what logrotate made of it.
+/// What an admin keeps there, as the documents say: components, and the audit log with what logrotate made of it. A file system of its
+/// own has a folder that no program made.
 const COMPONENTS: &str = "components.d";
 const AUDIT_LOG: &str = "audit.log";
+const OF_FILE_SYSTEM: &str = "lost+found";
 
 /// A directory that devgate kept its state in.
 #[derive(Debug)]
@@ -177,6 +179,6 @@ fn is_record(name: &str) -> bool {
 }
 
 fn is_admins(name: &str) -> bool {
-    name == COMPONENTS
+    [COMPONENTS, OF_FILE_SYSTEM].contains(&name)
         || name.strip_prefix(AUDIT_LOG).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }

@@ -161,17 +161,18 @@ fn the_state_directory_goes_as_a_whole() {
 fn what_an_admin_keeps_there_stays_and_so_does_the_directory() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("devgate");
-    lay_out(&state, &["host.lock", "state/a", "components.d/mine.wasm", "audit.log", "audit.log.1.gz"]);
+    lay_out(&state, &["host.lock", "state/a", "lost+found/a", "components.d/mine.wasm", "audit.log", "audit.log.1.gz"]);
     let mut cleaner = Cleaner::new(false);
     cleaner.state(&StateDir::look(&state).unwrap().unwrap());
     insta::assert_snapshot!(told(cleaner, &state), @r"
     Left state audit.log: it is the admin's
     Left state audit.log.1.gz: it is the admin's
     Left state components.d: it is the admin's
+    Left state lost+found: it is the admin's
     Removed state state
     Removed state host.lock
     ");
-    assert_eq!(names(&state), ["audit.log", "audit.log.1.gz", "components.d"]);
+    assert_eq!(names(&state), ["audit.log", "audit.log.1.gz", "components.d", "lost+found"]);
     assert!(state.join("components.d/mine.wasm").exists());
 }
 
