@@ -248,7 +248,7 @@ async fn a_lease_is_beside_pods_on_replicas() {
     let (pods, script) = (Pods::default(), Script::default());
     let files = dir.path().join("files");
     let allocations = Allocations::of_new_node(dir.path()).unwrap().telling_in(&files);
-    let replicas = policy() + "    replicas: 3\n    containers: {device-info: true}\n";
+    let replicas = policy().replace("containers:", "replicas: 3\n    containers:\n      device-info: true");
     let (world, gpus) = ready(&replicas, script.gpus(), &allocations, pods.feed()).await;
     let devices = world.plugins.devices();
     pods.begin(&gpus, &["0000:00:01.0::0"]).await;
