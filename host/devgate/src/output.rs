@@ -5,7 +5,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// How a word is shown that says that something is wrong. [`print`] leaves it out where it is not wanted.
+/// How a word is shown that says that something is wrong. [`print()`] leaves it out where it is not wanted.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// How a word is shown that warns.
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
