@@ -7,6 +7,7 @@
 mod allocation;
 mod by_hand;
 mod change;
+mod compare;
 mod consumer;
 mod consumers;
 mod contents;
@@ -17,6 +18,7 @@ pub(crate) mod fuzz;
 mod journal;
 mod learn;
 mod look;
+pub(crate) mod note;
 mod older;
 mod past;
 mod reach;
@@ -28,30 +30,27 @@ mod unverified;
 
 use crate::device_info::Files;
 use crate::state::Dir;
-use crate::units::GrantedNode;
-use crate::units::{PoolRecord, UnitRecord};
+use crate::units::UnitRecord;
 use allocation::Ask;
 pub(crate) use allocation::{Allocation, Slot, State, Take};
 pub use allocation::{AllocationId, Mode};
 pub use by_hand::{NotForgotten, accept, forget};
-use change::{Acquire, Amend, Change, Release, Units, with};
+use change::{Acquire, Change, Units, with};
 pub use consumer::Consumer;
 pub(crate) use consumers::TakenBy;
-use devgate_policy::PluginPolicy;
 use devgate_types::{Mutex, ResourceName, escape};
-use expiry::Expiry;
 use journal::Book;
 #[cfg(test)]
 pub(crate) use journal::snapshot_of_format;
 pub(crate) use learn::learn;
 pub use look::{Listed, Recorded};
+pub(crate) use note::Giving;
 use past::Past;
 use record::AllocatedUnit;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
-use std::time::Duration;
 use store::{Read, Store};
 pub(crate) use stored::StoredReply;
 use tokio::sync::{Notify, watch};
@@ -100,61 +99,6 @@ struct Known {
 
 /// Resource and id.
 pub(crate) type Key = (String, String);
-
-/// What is given of one resource.
-pub(crate) struct Giving<'a> {
-    pub(crate) resource: &'a ResourceName,
-    pub(crate) shared_nodes: &'a [GrantedNode],
-    pub(crate) units: &'a [Arc<UnitRecord>],
-    /// What of each.
-    pub(crate) take: BTreeSet<Take>,
-    pub(crate) mode: Mode,
-    pub(crate) policy: &'a PluginPolicy,
-    /// Whether a component is to release it.
-    pub(crate) unreleased: bool,
-    /// What its consumer calls it.
-    pub(crate) tag: &'a str,
-    /// What its consumer is told, where that is kept and known by now.
-    pub(crate) reply: Option<StoredReply>,
-}
-
-impl<'a> Giving<'a> {
-    /// All of these units, held.
-    pub(crate) fn whole(
-        resource: &'a ResourceName,
-        shared_nodes: &'a [GrantedNode],
-        units: &'a [Arc<UnitRecord>],
-        policy: &'a PluginPolicy,
-        unreleased: bool,
-    ) -> Self {
-        let take = units.iter().map(|unit| Take::whole(unit.id.as_str()));
-        Self {
-            take: take.collect(),
-            mode: Mode::Hold,
-            tag: "",
-            reply: None,
-            resource,
-            shared_nodes,
-            units,
-            policy,
-            unreleased,
-        }
-    }
-}
-
-/// What was noted.
-pub(crate) struct Noted {
-    /// What is to be saved before it is so.
-    pub(crate) unsaved: Option<save::Unsaved>,
-    /// The allocation of each.
-    pub(crate) ids: Vec<AllocationId>,
-    /// Those that there were not before.
-    new: BTreeSet<AllocationId>,
-    /// Whether something is given that its consumer did not have before.
-    pub(crate) is_new: bool,
-    /// The units that no consumer had before.
-    units: Vec<Key>,
-}
 
 /// Why they cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -269,26 +213,6 @@ impl Allocations {
         self.0.files.get()
     }
 
-    /// Whether an id was handed out, and is for who has it what it was then.
-    pub(crate) fn is_as_handed_out(
-        &self,
-        resource: &ResourceName,
-        pool: &PoolRecord,
-        unit: &UnitRecord,
-        policy: &PluginPolicy,
-    ) -> bool {
-        let (known, key) = (self.lock(), key(resource, unit));
-        let Some(then) = known.book.contents().record(&key) else {
-            return false;
-        };
-        let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy);
-        let other = match known.keeps_paths(&key) {
-            true => then.other_hardware(&now),
-            false => then.other_devices(&now),
-        };
-        other.is_none()
-    }
-
     /// Whether any consumer that has a unit keeps its paths, or none has it.
     pub(crate) fn is_kept_by_paths(&self, resource: &ResourceName, unit: &UnitRecord) -> bool {
         self.lock().keeps_paths(&key(resource, unit))
@@ -302,114 +226,6 @@ impl Allocations {
     /// How often something was.
     pub(crate) fn times_moved(&self) -> u64 {
         self.0.moves.load(Ordering::Relaxed)
-    }
-
-    /// What a kept answer of the kubelet would do now that it did not do then, if anything: this id's hardware is another, or
-    /// another id had this hardware.
-    pub(crate) fn drift(
-        &self,
-        resource: &ResourceName,
-        pool: &PoolRecord,
-        unit: &UnitRecord,
-        policy: &PluginPolicy,
-    ) -> Option<String> {
-        let (key, now) = (key(resource, unit), AllocatedUnit::of(unit, &pool.shared_nodes, policy));
-        let known = self.lock();
-        let then = known.book.contents().record(&key);
-        let difference = then.and_then(|then| match known.keeps_paths(&key) {
-            true => then.difference(&now),
-            false => then.difference_of_devices(&now),
-        });
-        if difference.is_some() {
-            return difference;
-        }
-        let clash = known.past.clash(&key, &now)?;
-        let (resource, id) = clash.of;
-        Some(format!(
-            "its {} was handed out as {} of {}, which a pod may still have; see docs/operate.md",
-            clash.what,
-            escape(id, 80),
-            escape(resource, 80)
-        ))
-    }
-
-    /// Notes that these are given to a consumer from now on, in one step. Returns what has to be saved, if anything is not: pods get the
-    /// same devices again and again, and that costs nothing.
-    pub(crate) fn note(&self, who: &Consumer, state: State, ttl: Option<Duration>, all: &[Giving<'_>]) -> Noted {
-        let (mut known, mut units, mut amended) = (self.lock(), Vec::new(), Units::new());
-        let (mut allocations, mut replies) = (BTreeMap::new(), BTreeMap::new());
-        let (mut ids, mut is_new) = (Vec::new(), false);
-        for giving in all {
-            for unit in giving.units.iter().filter(|_| giving.mode == Mode::Hold) {
-                let key = key(giving.resource, unit);
-                let now = AllocatedUnit::of(unit, giving.shared_nodes, giving.policy)
-                    .with_release(giving.unreleased)
-                    .with_boot(known.boot.as_deref());
-                known.claimed.insert(key.clone());
-                let then = known.book.contents().record(&key).map(Arc::clone);
-                match then {
-                    Some(then) if *then == now => continue,
-                    None => units.push(key.clone()),
-                    // What it is made of is known now.
-                    Some(then) if then.recorded => known.past.insert(&key, now.clone()),
-                    Some(_) => {}
-                }
-                with(&key, now, &mut amended);
-            }
-            let ask = Ask {
-                take: giving.take.clone(),
-                mode: giving.mode,
-                state,
-                tag: giving.tag.to_owned(),
-                reply: giving.reply.clone(),
-                expires: ttl.map(|ttl| Expiry::after(ttl, &known.now())),
-                ..Ask::of(giving.resource.as_str(), [])
-            };
-            let contents = known.book.contents();
-            is_new |= *who != Consumer::Pods || contents.is_news_to_pods(&ask);
-            // It costs nothing where pods have just that.
-            let same = contents.same(who, &ask).filter(|_| *who == Consumer::Pods);
-            if let Some((id, reply)) = same.zip(ask.reply.clone())
-                && !reply.is_unknown()
-                && contents.is_told_otherwise(id, &reply)
-            {
-                replies.insert(id, reply);
-            }
-            ids.push(same.unwrap_or_else(|| {
-                let id = known.book.new_id();
-                allocations.insert(id, ask.acquired_now());
-                id
-            }));
-        }
-        let new = allocations.keys().copied().collect();
-        match (allocations.is_empty(), amended.is_empty()) {
-            (true, true) => {}
-            (true, false) => known.book.note(&Change::Amend(Amend::of(amended))),
-            (false, _) => {
-                known.book.note(&Change::Acquire(Acquire { consumer: who.clone(), allocations, units: amended }))
-            }
-        }
-        known.tell(replies);
-        drop(known);
-        if ttl.is_some() {
-            self.0.renewed.notify_one();
-        }
-        Noted { unsaved: self.unsaved(), ids, new, is_new, units }
-    }
-
-    /// What was noted is not so after all.
-    pub(crate) fn take_back(&self, noted: &Noted) {
-        let mut known = self.lock();
-        for allocation in &noted.new {
-            let (allocation, units) = (*allocation, None);
-            known.book.note(&Change::Release(Release { allocation, units }));
-        }
-        for key in noted.units.iter() {
-            if known.book.contents().record(key).is_none() {
-                known.claimed.remove(key);
-                known.past.forget(key);
-            }
-        }
     }
 
     /// What is to be saved, if anything is not.

@@ -2,6 +2,7 @@
 
 mod debounce;
 mod device_info;
+mod enumerate;
 mod limits;
 mod load;
 mod order;
@@ -18,23 +19,22 @@ pub(crate) use reload::{Command, ReloadProblem, try_out};
 use crate::backoff::Backoff;
 use crate::calls::Calls;
 use crate::id_rate_limit::IdRateLimit;
-use crate::inventory::Inventory;
 use crate::ledger::PluginIndex;
 use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
 use crate::survey::Surveyed;
 use crate::unit_table::UnitTable;
-use crate::units::{Cause, Rejection, UnitRecord};
+use crate::units::Rejection;
 use crate::watcher::{Asked, Interest};
 use debounce::Debounce;
 use devgate_policy::PluginPolicy;
 use devgate_types::component::Component;
-use devgate_types::{CallError, ResourceName, UnitId};
+use devgate_types::{CallError, ResourceName};
 use order::Order;
 use reload::{AfterCommand, Candidate};
 pub(crate) use shared::Shared;
 pub use shared::Surroundings;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -55,8 +55,6 @@ const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 const IDLE_SHARE: u32 = 50;
 /// The longest pause between two looks that comes of this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Rejections that are logged one by one; more at once are counted.
-const LOGGED_REJECTIONS: usize = 16;
 
 /// Everything that a plugin's task keeps.
 pub(crate) struct Plugin {
@@ -241,142 +239,6 @@ impl Plugin {
         let since = self.shared.born.elapsed() + pause;
         let ticks = since.as_nanos() / every.as_nanos().max(1) + 1;
         self.shared.born + every.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
-    }
-
-    #[tracing::instrument(name = "core.enumerate", level = "trace", skip_all)]
-    async fn enumerate(&mut self, component: &Arc<dyn Component>) -> Result<(), CallError> {
-        load::matched_now(&self.calls).await?;
-        let component = Arc::clone(component);
-        let before = self.units.inventory().clone();
-        let _turn = self.calls.services.component_state.write_turn().await?;
-        let call = self.calls.call(component, move |component, host| Inventory::ask_again(component, host, &before));
-        let (inventory, rejected) = call.await?;
-        self.take_answer(inventory, rejected);
-        Ok(())
-    }
-
-    /// Takes what passed the gate, as far as the plugin may have so much, and says what did not.
-    fn take_answer(&mut self, mut inventory: Inventory, mut rejected: Vec<Rejection>) {
-        rejected.extend(self.too_many_names(&mut inventory));
-        rejected.extend(self.too_many_ids(&mut inventory));
-        let rejected: BTreeSet<_> = rejected.into_iter().collect();
-        let name = self.policy().name.to_string();
-        let new: Vec<_> = rejected.difference(&self.rejected).collect();
-        for rejection in new.iter().take(LOGGED_REJECTIONS) {
-            tracing::warn!(plugin = name, family = "refused", "plugin {name}: {rejection}");
-        }
-        if let Some(more) = new.len().checked_sub(LOGGED_REJECTIONS).filter(|more| *more > 0) {
-            tracing::warn!(plugin = name, family = "refused", more, "plugin {name}: {more} more units are rejected");
-        }
-        self.core.recorder.set_rejected(rejected.iter());
-        self.core.recorder.set_left_out(inventory.left.len(), inventory.unread.len());
-        self.rejected = rejected;
-        self.adopt(inventory);
-    }
-
-    /// Takes over a new inventory. What a pod holds stays as it was handed out.
-    fn adopt(&mut self, mut new: Inventory) {
-        let held = self.core.ledger.held(self.core.index);
-        let (mut changed, mut unlisted) = (HashMap::new(), HashMap::new());
-        let moved = self.follow(&held, &new);
-        for (resource, pool) in &self.units.inventory().pools {
-            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
-                new.remove_elsewhere(resource, &old.id);
-                let old = moved.get(&old.id).unwrap_or(old);
-                let (id, kept) = (old.id.clone(), new.keep(resource, pool, old));
-                match kept {
-                    None => {}
-                    Some(Cause::Unlisted) => {
-                        drop(unlisted.insert(id, "the component does not list it any more".into()))
-                    }
-                    Some(_) => drop(changed.insert(id, "its hardware is another than when it was handed out".into())),
-                }
-            }
-        }
-        self.core.wake.away.seen(changed.keys().chain(unlisted.keys()));
-        // A resource that lost its pool keeps its stream, with an empty list.
-        for resource in self.resources.keys() {
-            new.pools.entry(resource.clone()).or_default();
-        }
-        let news = new != *self.units.inventory();
-        if news {
-            self.log_difference(&new);
-            self.units.replace(new);
-            self.order = Order::default();
-            self.relabel = true;
-            self.watch_node();
-            self.complete();
-            self.compare_with_memory();
-        }
-        self.units.set(Cause::HardwareChanged, &changed);
-        self.units.set(Cause::Unlisted, &unlisted);
-        self.core.held_units.restore(self.units.inventory());
-        self.write_device_info_again();
-        self.core.breaker.retain(|id| self.units.contains(id));
-        self.report();
-    }
-
-    /// The units that are held and are the same devices with other nodes now, where their consumer looks up what they are: it is these
-    /// from now on that no other unit gets.
-    fn follow(&self, held: &BTreeSet<UnitId>, new: &Inventory) -> HashMap<UnitId, Arc<UnitRecord>> {
-        let (mut moved, mut footprints) = (HashMap::new(), Vec::new());
-        for (resource, pool) in &self.units.inventory().pools {
-            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
-                let now = new.moved(resource, old);
-                let Some(now) = now.filter(|_| !self.core.allocations.is_kept_by_paths(resource, old)) else {
-                    continue;
-                };
-                let pool = new.pools.get(resource).unwrap_or(pool);
-                footprints.push(now.footprint(pool, self.policy()));
-                moved.insert(now.id.clone(), Arc::new(now));
-            }
-        }
-        if !moved.is_empty() {
-            for refused in self.core.ledger.follow(self.core.index, footprints) {
-                moved.remove(&refused);
-            }
-            self.core.held_units.follow(&moved);
-            self.core.allocations.moves();
-        }
-        moved
-    }
-
-    /// Says of every unit whether it is what was handed out under its id before the host started.
-    fn compare_with_memory(&mut self) {
-        let drifted = self.units.inventory().drifted(self.policy(), &self.core.allocations);
-        self.units.set(Cause::HeldAsOther, &drifted);
-    }
-
-    /// Says what the units need for themselves.
-    fn report(&self) {
-        let footprints = self.units.inventory().footprints(self.policy(), &self.core.allocations);
-        self.core.ledger.report(self.core.index, footprints);
-    }
-
-    fn log_difference(&self, new: &Inventory) {
-        let (before, after) = (self.units.inventory().ids(), new.ids());
-        let count = |a: &HashMap<&UnitId, &Arc<UnitRecord>>, b: &HashMap<&UnitId, &Arc<UnitRecord>>| {
-            a.keys().filter(|id| !b.contains_key(*id)).count()
-        };
-        let (added, removed) = (count(&after, &before), count(&before, &after));
-        let left = new.left.len();
-        if added == 0 && removed == 0 && left == self.units.inventory().left.len() {
-            return;
-        }
-        let name = self.policy().name.as_str();
-        let total = after.len();
-        tracing::info!(
-            plugin = name,
-            total,
-            added,
-            removed,
-            left,
-            "plugin {name}: {total} devices (+{added}, -{removed}){}",
-            match left {
-                0 => String::new(),
-                left => format!(", {left} left out by the policy (only, except)"),
-            }
-        );
     }
 
     /// Notes a failed call; the answer is when to try again.
