@@ -68,7 +68,7 @@ pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight,
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use keyed_lock::KeyedLock;
 pub use loader::{LoadFailure, Loader};
-pub use plugin::{Surroundings, Watch};
+pub use plugin::{StatusReader, Surroundings};
 pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded};
 pub use state_dir_lock::{NotLocked, StateDirLock};
 pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey};

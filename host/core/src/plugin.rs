@@ -11,8 +11,8 @@ mod publish;
 mod reload;
 mod shared;
 mod single_flight;
+mod status;
 mod survey_reply;
-mod watch;
 
 pub(crate) use reload::{Command, ReloadProblem, try_out};
 
@@ -34,12 +34,12 @@ use order::Order;
 use reload::{AfterCommand, Candidate};
 pub(crate) use shared::Shared;
 pub use shared::Surroundings;
+pub use status::StatusReader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-pub use watch::Watch;
 
 /// The first and the longest wait between two attempts of a plugin that keeps failing.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use crate::keyed_lock::KeyedLock;
 use crate::labels::{self, NodeLabels};
 use crate::ledger::{Ledger, PluginIndex};
 use crate::offer::Offers;
-use crate::plugin::{Command, Plugin, Shared, Surroundings, Watch};
+use crate::plugin::{Command, Plugin, Shared, StatusReader, Surroundings};
 use crate::plugin_services::PluginServices;
 use crate::reclaim::{self, Reclaim};
 use crate::registry::Registry;
@@ -207,8 +207,8 @@ impl Plugins {
 
     /// What is known about every plugin.
     #[must_use]
-    pub fn watch(&self) -> Watch {
-        Watch(Arc::clone(&self.shared.registry.plugins))
+    pub fn status_reader(&self) -> StatusReader {
+        StatusReader(Arc::clone(&self.shared.registry.plugins))
     }
 
     /// Which container has which device, as far as the kubelet tells.

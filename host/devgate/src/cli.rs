@@ -3,17 +3,17 @@
 mod cdi;
 mod cleanup;
 mod look;
+mod monitoring;
 mod registry;
 mod state;
-mod watch;
 
 pub use cdi::{CdiAction, CdiArgs, GenerateArgs, HostArgs};
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
+pub(crate) use monitoring::STATUS_SOCKET;
+pub use monitoring::{MonitoringArgs, ReloadArgs, StatusArgs};
 pub use registry::{CACHE, HEADING, PullArgs, RegistryArgs};
 pub use state::{StateAction, StateArgs};
-pub(crate) use watch::STATUS_SOCKET;
-pub use watch::{ReloadArgs, StatusArgs, WatchArgs};
 
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -75,14 +75,14 @@ pub enum Command {
     ///
     /// Asks the `devgate run` of this node over its local socket, which answers root and the user that it runs as. Shows what
     /// is wrong first, with the reason and since when. Changes nothing.
-    #[command(after_help = watch::STATUS_HELP)]
+    #[command(after_help = monitoring::STATUS_HELP)]
     Status(StatusArgs),
 
     /// Have the host that runs here read its policy and components again now
     ///
     /// It does so by itself when their files change, and on SIGHUP; this waits for what becomes of it and shows it. What is wrong is
     /// refused as a whole, and what was in force goes on.
-    #[command(after_help = watch::RELOAD_HELP)]
+    #[command(after_help = monitoring::RELOAD_HELP)]
     Reload(ReloadArgs),
 
     /// Remove what devgate has left on this node, once it does not run here any more
@@ -191,7 +191,7 @@ pub struct RunArgs {
     pub(crate) registry: RegistryArgs,
 
     #[command(flatten)]
-    pub(crate) watch: WatchArgs,
+    pub(crate) monitoring: MonitoringArgs,
 
     #[command(flatten)]
     pub(crate) log: LogArgs,

@@ -74,7 +74,7 @@ fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
         }
     }
     made.extend(args.registry.cache_dir.clone().map(|dir| (dir, 0o700)));
-    made.extend(parent(&args.watch.status_socket).map(|dir| (dir, 0o755)));
+    made.extend(parent(&args.monitoring.status_socket).map(|dir| (dir, 0o755)));
     let mut directories = Vec::new();
     for (directory, mode) in made {
         match DirBuilder::new().recursive(true).mode(mode).create(&directory) {

@@ -10,10 +10,10 @@ pub use find::named;
 
 use crate::cli::{ExplainArgs, Output};
 use crate::components::Components;
+use crate::monitoring::Report;
 use crate::node::Sources;
 use crate::status::ask;
 use crate::survey::survey;
-use crate::watching::Report;
 use crate::{exit, output, policy};
 use anyhow::Context;
 use devgate_core::Surveyed;

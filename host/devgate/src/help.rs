@@ -78,7 +78,7 @@ fn explain(word: &str, codes: &[Code], program: &Command) -> anyhow::Result<u8> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watching::Condition;
+    use crate::monitoring::Condition;
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 

@@ -16,6 +16,7 @@ pub mod help;
 mod in_use;
 pub mod loader;
 mod logging;
+pub mod monitoring;
 pub mod node;
 pub mod output;
 pub mod policy;
@@ -27,7 +28,6 @@ mod state;
 pub mod status;
 mod survey;
 pub mod transfer;
-pub mod watching;
 
 use clap::CommandFactory;
 use cli::Command;

@@ -7,9 +7,9 @@ use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
 use crate::confinement::{self, Fence};
 use crate::loader::ComponentLoader;
+use crate::monitoring::{self, Monitored, Ports, Serving};
 use crate::node::Sources;
 use crate::reload::{Files, Reloader, Stamps};
-use crate::watching::{self, Ports, Serving, Watching};
 use crate::{exit, logging, policy, service};
 use anyhow::Context;
 use devgate_cdi::exec::Requests;
@@ -146,7 +146,7 @@ async fn serve(
     (pods, fence): (Option<Pods>, Fence),
     (stop, hangup): (CancellationToken, Signal),
 ) -> anyhow::Result<()> {
-    let ports = Ports::open(&args.watch).await?;
+    let ports = Ports::open(&args.monitoring).await?;
     let components = Components::new(args.components.clone(), Arc::clone(&store));
     let (tidied, named) = (components.clone(), policy.clone());
     tokio::task::spawn_blocking(move || tidied.keep([&named]));
@@ -174,7 +174,7 @@ async fn serve(
         state: memory.dir().cloned(),
         hook: std::env::current_exe().ok().map(|program| ReleaseHook {
             program,
-            socket: args.watch.status_socket.clone(),
+            socket: args.monitoring.status_socket.clone(),
             releases: reloader.releases(),
         }),
     }));
@@ -185,8 +185,8 @@ async fn serve(
         turn: tokio::sync::Mutex::default(),
     };
     requests.catch_up().await;
-    let watching = Watching::Serves(Arc::new(Serving {
-        plugins: plugins.watch(),
+    let monitored = Monitored::Serves(Arc::new(Serving {
+        plugins: plugins.status_reader(),
         front_end: config.watch.clone(),
         holders: plugins.holders().clone(),
         allocations: memory.clone(),
@@ -201,7 +201,7 @@ async fn serve(
         is_kubelet_served: !args.no_kubelet,
     }));
     let mut answering = JoinSet::new();
-    answering.spawn(watching::serve(ports, watching.clone()));
+    answering.spawn(monitoring::serve(ports, monitored.clone()));
     answering.spawn(Arc::clone(&keeper).keep());
     let mut offers = plugins.offers();
     if args.edits == Edits::Cdi {
@@ -213,10 +213,10 @@ async fn serve(
     let telling = tokio::spawn(async move {
         // Who starts after this service may start a container that gets a device by name.
         let _ = tokio::time::timeout(FILES_PATIENCE, keeper.settled()).await;
-        service::tell(watching, told).await;
+        service::tell(monitored, told).await;
     });
     if let Some(pods) = pods {
-        answering.spawn(pods.follow(plugins.watch(), plugins.holders().clone()));
+        answering.spawn(pods.follow(plugins.status_reader(), plugins.holders().clone()));
     }
     // A task of its own: a reload takes as long as components take to compile.
     let mut serving = JoinSet::new();

@@ -4,7 +4,7 @@
 //! Where that is not set, nothing is sent. A reload is not told (`RELOADING=1`): what was in force serves until another takes
 //! its place, and `devgate reload` waits for it.
 
-use crate::watching::Watching;
+use crate::monitoring::Monitored;
 use sd_notify::NotifyState;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -29,17 +29,17 @@ pub(crate) async fn wait(why: String) {
 }
 
 /// Tells the manager all of it, from now until `stop`.
-pub(crate) async fn tell(watching: Watching, stop: CancellationToken) {
+pub(crate) async fn tell(monitored: Monitored, stop: CancellationToken) {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return;
     }
     let watchdog = sd_notify::watchdog_enabled();
     let mut told = Told::default();
     loop {
-        let watching = watching.clone();
+        let monitored = monitored.clone();
         let look = move || {
-            let hangs = watchdog.map_or_else(Vec::new, |_| watching.hangs());
-            send(&told.compare(&watching.report().summary, &hangs, watchdog.is_some()));
+            let hangs = watchdog.map_or_else(Vec::new, |_| monitored.hangs());
+            send(&told.compare(&monitored.report().summary, &hangs, watchdog.is_some()));
             told
         };
         let Some(now) = apart(look).await else { break };

@@ -4,7 +4,7 @@ pub mod ask;
 pub(crate) mod text;
 
 use crate::cli::{Output, StatusArgs};
-use crate::watching::Report;
+use crate::monitoring::Report;
 use crate::{exit, output};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;

@@ -1,15 +1,15 @@
 //! The table of conditions in docs/operate.md: each of its lines is made to happen to a real host, and every face is looked at.
 //!
 //! What each face must say is the table's own word. Two lines need a host that hangs: a task of its own (`hangs`, whose faces
-//! `watching::conditions` of the host has) and a component's call
+//! `monitoring::conditions` of the host has) and a component's call
 //! (`a_call_that_was_given_up_hangs_until_it_returns` of the plugin layer).
 
 mod faces;
 
 use crate::conformance::{entry, policy};
 use crate::look::{Said, look};
+use crate::monitoring::{ask_port, port};
 use crate::wat_component::{Edits, HEALTHY, Memory, NOTHING, Unit, plugin};
-use crate::watching::{ask_port, port};
 use anyhow::{Context, ensure};
 use devgate_fake_kubelet::{Answer, Pod, StandIn, StandInConfig};
 use devgate_tests::{Host, Kind, Port, Setup, generic_policy, recording};
@@ -138,7 +138,7 @@ async fn every_line_of_the_table_happens_and_every_condition_has_one() -> anyhow
 async fn a_host_that_is_well_is_so_on_every_face() -> anyhow::Result<()> {
     let host = bench(&generic_policy(&[KIND])).args(&LISTEN).start().await?;
     host.allocatable(BENCH, 2).await?;
-    crate::watching::ready(&host, port(&host).await?).await?;
+    crate::monitoring::ready(&host, port(&host).await?).await?;
     let faces = Faces::of(&host, port(&host).await?).await?;
     assert_eq!(faces.conditions()?, Some(Vec::new()), "{:?}", faces.text);
     assert_eq!((faces.text.code, faces.json.code), (Some(0), Some(0)));
@@ -172,7 +172,7 @@ async fn another_policy_is_refused() -> anyhow::Result<()> {
     std::fs::write(host.dir().join("policy.yaml"), "plugins: 7\n")?;
     happens(&host, "policy-refused", port(&host).await?).await?;
     std::fs::write(host.dir().join("policy.yaml"), generic_policy(&[KIND]))?;
-    crate::watching::ready(&host, port(&host).await?).await?;
+    crate::monitoring::ready(&host, port(&host).await?).await?;
     // So is another component.
     std::fs::write(host.dir().join("generic.wasm"), "none")?;
     happens(&host, "policy-refused", port(&host).await?).await?;
@@ -229,7 +229,7 @@ async fn a_lease_has_no_file() -> anyhow::Result<()> {
     std::fs::write(&at, "in the way")?;
     happens(&host, "cdi-unwritten", port(&host).await?).await?;
     std::fs::remove_file(&at)?;
-    crate::watching::ready(&host, port(&host).await?).await?;
+    crate::monitoring::ready(&host, port(&host).await?).await?;
     Ok(())
 }
 
@@ -286,7 +286,7 @@ async fn allocations_fail() -> anyhow::Result<()> {
     }
     happens(&host, "devices-unhealthy", port(&host).await?).await?;
     std::fs::write(host.dir().join("text.wasm"), one_unit(healthy, given))?;
-    crate::watching::ready(&host, port(&host).await?).await?;
+    crate::monitoring::ready(&host, port(&host).await?).await?;
     Ok(())
 }
 

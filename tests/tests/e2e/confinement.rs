@@ -1,6 +1,6 @@
 //! A host as it serves: what it gave up, what it says of that, and what it does where the kernel has less.
 
-use crate::watching::{KIND, RESOURCE, get, status};
+use crate::monitoring::{KIND, RESOURCE, get, status};
 use anyhow::Context;
 use devgate_tests::{Host, Setup, devgate, generic_policy, recording};
 use std::fs;

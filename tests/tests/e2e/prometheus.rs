@@ -1,6 +1,6 @@
 //! The rules and the dashboard of deploy/monitoring with a real Prometheus that scrapes a real host: every query finds something.
 
-use crate::watching::{KIND, RESOURCE, port, ready};
+use crate::monitoring::{KIND, RESOURCE, port, ready};
 use anyhow::{Context, ensure};
 use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Port, Setup, generic_policy, recording};

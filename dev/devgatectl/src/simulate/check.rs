@@ -2,8 +2,8 @@
 
 use super::scenario::{Amount, Expect, LogLine, Resource};
 use crate::test_host::Line;
+use devgate::monitoring::Report;
 use devgate::output::count;
-use devgate::watching::Report;
 use devgate_fake_kubelet::StandIn;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
 use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, When};
-use crate::Watch;
+use crate::StatusReader;
 use crate::allocations::Allocations;
 use crate::holders::{Holder, Holders};
 use crate::offer::{AllocateError, Offer};
@@ -23,7 +23,7 @@ fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) ->
 }
 
 /// The first plugin's status, as soon as it is as wanted.
-async fn seen(watch: &Watch, wanted: impl Fn(&PluginStatus) -> bool) -> PluginStatus {
+async fn seen(watch: &StatusReader, wanted: impl Fn(&PluginStatus) -> bool) -> PluginStatus {
     let look = async {
         loop {
             match watch.status().into_iter().next().filter(|status| wanted(status)) {
@@ -60,7 +60,7 @@ async fn a_plugin_that_serves_says_what_it_has_and_what_its_calls_took() {
     assert!(matches!(refused, AllocateError::Refused(_)));
     offer.allocate(&["no such".to_owned()]).await.unwrap_err();
 
-    let status = seen(&plugins.watch(), |status| status.state == State::Serving).await;
+    let status = seen(&plugins.status_reader(), |status| status.state == State::Serving).await;
     assert_eq!((status.name.as_str(), status.reason.as_ref()), ("gpus", None));
     assert_eq!(status.component.sha256, Some("ab".repeat(32)));
     let [gpus] = &status.resources[..] else { panic!("{status:#?}") };
@@ -83,7 +83,7 @@ async fn a_plugin_that_serves_says_what_it_has_and_what_its_calls_took() {
     assert_eq!(refusals, expected);
     let calls: Vec<_> = status.calls.iter().map(|c| (c.call, c.count > 0, c.failed + c.guest + c.host)).collect();
     assert_eq!(calls, [(CallKind::Enumerate, true, 0), (CallKind::Health, true, 0), (CallKind::Allocate, true, 0)]);
-    assert_eq!(plugins.watch().late(), []);
+    assert_eq!(plugins.status_reader().late(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,7 +98,7 @@ async fn a_plugin_that_fails_says_why_and_what_it_had_stands_until_it_is_quarant
         Ok(vec![Verdict::Healthy; units.len()])
     });
     let plugins = start(&POLICY.replace("stale-after: 1s", "stale-after: 3s"), [("fake.wasm", fake)]);
-    let watch = plugins.watch();
+    let watch = plugins.status_reader();
     let status = seen(&watch, |status| status.state == State::Serving && !status.resources.is_empty()).await;
     assert_eq!(status.reason, None);
     broken.store(true, Ordering::SeqCst);
@@ -116,12 +116,12 @@ async fn a_plugin_that_fails_says_why_and_what_it_had_stands_until_it_is_quarant
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_without_a_component_or_without_hardware_says_so() {
     let plugins = start(POLICY, []);
-    let status = seen(&plugins.watch(), |status| status.state == State::Quarantined).await;
+    let status = seen(&plugins.status_reader(), |status| status.state == State::Quarantined).await;
     assert_eq!(status.reason.as_deref(), Some("plugin gpus: fake.wasm: no such file"));
 
     let elsewhere = policy_of("    hardware: [{subsystem: pci, vendor: \"0xbeef\", use: offer}]\n");
     let plugins = start(&elsewhere, []);
-    let status = seen(&plugins.watch(), |status| status.state == State::Idle).await;
+    let status = seen(&plugins.status_reader(), |status| status.state == State::Idle).await;
     assert!(status.reason.is_none() && status.resources.is_empty());
 }
 
@@ -134,7 +134,7 @@ async fn what_a_component_asks_for_in_vain_is_counted_every_time_and_shown_once(
     });
     let plugins = start(POLICY, [("fake.wasm", fake)]);
     let often = |status: &PluginStatus| status.refused.get(&RefusalKind::Capability) > Some(&3);
-    let status = seen(&plugins.watch(), often).await;
+    let status = seen(&plugins.status_reader(), often).await;
     let refusals: Vec<_> = status.refusals.iter().map(|r| (r.kind, r.text.as_str(), r.times > 3)).collect();
     let text = "plugin gpus: the component asked for node \"/dev/mem\": no entry of the policy's host-nodes matches it";
     assert_eq!(refusals, [(RefusalKind::Capability, text, true)]);
@@ -143,7 +143,7 @@ async fn what_a_component_asks_for_in_vain_is_counted_every_time_and_shown_once(
 #[tokio::test(flavor = "multi_thread")]
 async fn holders_are_told_by_replica_and_can_be_left_out() {
     let plugins = start(&POLICY.replace("    health:", "    replicas: 2\n    health:"), [("fake.wasm", Fake::gpus())]);
-    let status = seen(&plugins.watch(), |status| !status.resources.is_empty()).await;
+    let status = seen(&plugins.status_reader(), |status| !status.resources.is_empty()).await;
     let holder = Holder { namespace: "team".into(), pod: "train\u{1b}[2J".into(), container: "main".into() };
     let gpus = ResourceName::try_new("fake.com/gpu").unwrap();
     let holders = Holders {
@@ -168,7 +168,7 @@ async fn holders_are_told_by_replica_and_can_be_left_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_status_is_the_same_after_it_was_written_and_read() {
     let plugins = start(POLICY, [("fake.wasm", Fake::gpus())]);
-    let status = seen(&plugins.watch(), |status| !status.resources.is_empty()).await;
+    let status = seen(&plugins.status_reader(), |status| !status.resources.is_empty()).await;
     let text = serde_json::to_string(&status).unwrap();
     let read: PluginStatus = serde_json::from_str(&text).unwrap();
     // Moments are written to the second.
@@ -205,7 +205,7 @@ async fn why_a_pull_failed_stands_while_it_is_tried_again() {
     let (release, go_on) = mpsc::channel();
     let loader = Arc::new(Pulling { loads: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
     let plugins = Plugins::start(&parse(POLICY), around(&node(), loader, &Allocations::forgetful()));
-    let watch = plugins.watch();
+    let watch = plugins.status_reader();
     let why = "plugin gpus: component x: its registry answered 503";
     let status = seen(&watch, |status| status.reason.as_deref() == Some(why)).await;
     assert!(status.state == State::Quarantined && status.retry_at.is_some(), "{status:#?}");
@@ -232,7 +232,7 @@ async fn why_a_pull_failed_does_not_stand_after_nothing_was_needed() {
     }
     let node = node();
     let plugins = Plugins::start(&parse(&policy), around(&node, loader, &Allocations::forgetful()));
-    let watch = plugins.watch();
+    let watch = plugins.status_reader();
     seen(&watch, |status| status.retry_at.is_some()).await;
     let vendor = |value: &str| {
         for device in ["0000:00:01.0", "0000:00:02.0"] {
@@ -264,7 +264,7 @@ async fn a_call_that_was_given_up_hangs_until_it_returns() {
     let policy = POLICY.replace("    health: {", "    limits: {deadline: 100ms}\n    health: {");
     assert_ne!(policy, POLICY);
     let plugins = start(&policy, [("fake.wasm", fake)]);
-    let watch = plugins.watch();
+    let watch = plugins.status_reader();
     let status = seen(&watch, |status| status.hanging > 0).await;
     assert_eq!(status.given_up, 1, "{status:#?}");
     drop(release);

@@ -58,7 +58,7 @@ async fn a_restart_does_not_heal_what_nobody_finds_healthy() {
     0000:00:01.0 {1} too hot
     0000:00:02.0 {} too hot
     ");
-    let status = second.plugins.watch().status();
+    let status = second.plugins.status_reader().status();
     let device = &status[0].resources[0].devices[0];
     assert!(device.since.is_some());
     drop(second);

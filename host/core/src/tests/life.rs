@@ -76,7 +76,7 @@ async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
     // Until there is a pause that nothing ends by chance.
     let retry = loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let retry = world.plugins.watch().status()[0].retry_at;
+        let retry = world.plugins.status_reader().status()[0].retry_at;
         let pause = |retry: &When| retry.0.duration_since(When::now().0).unwrap_or_default();
         if let Some(retry) = retry.filter(|retry| pause(retry) > Duration::from_secs(3)) {
             break retry;
@@ -175,7 +175,7 @@ async fn what_an_allocation_that_failed_took_is_held_no_more() {
     for how in 0..3 {
         HOW.store(how, Ordering::SeqCst);
         gpus.allocate(&strings(&["0000:00:01.0", "0000:00:02.0"])).await.unwrap_err();
-        let status = world.plugins.watch().status();
+        let status = world.plugins.status_reader().status();
         assert!(
             status[0].resources.iter().flat_map(|all| &all.devices).all(|device| !device.held),
             "{how}: {status:#?}"

@@ -181,7 +181,7 @@ async fn what_a_pod_holds_is_not_taken_away_unless_it_is_forced() {
     0000:00:02.0 {} the component does not list it any more
     ");
     // It is its pod's, and none of the node's devices: neither what is shown nor the next reload counts it.
-    let shown = world.plugins.watch().status();
+    let shown = world.plugins.status_reader().status();
     let devices = shown.iter().flat_map(|plugin| &plugin.resources);
     let devices = devices.flat_map(|resource| &resource.devices);
     let unlisted: Vec<_> = devices.map(|device| (device.id.as_str(), device.unlisted)).collect();

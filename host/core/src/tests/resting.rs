@@ -51,7 +51,7 @@ async fn a_device_whose_allocations_keep_breaking_rests_alone_and_comes_back_whe
     0000:00:02.0 {}
     ");
     assert!(give(&gpus, FIRST).await.unwrap_err().contains("is unhealthy: plugin gpus: allocate trapped"));
-    assert_eq!(world.plugins.watch().status()[0].resting, 1);
+    assert_eq!(world.plugins.status_reader().status()[0].resting, 1);
     give(&gpus, SECOND).await.unwrap();
     // It is tried again, and once is enough now.
     wait(&gpus, all_healthy).await;
@@ -61,11 +61,11 @@ async fn a_device_whose_allocations_keep_breaking_rests_alone_and_comes_back_whe
     BROKEN.store(false, Ordering::SeqCst);
     wait(&gpus, all_healthy).await;
     give(&gpus, FIRST).await.unwrap();
-    assert_eq!(world.plugins.watch().status()[0].resting, 0);
+    assert_eq!(world.plugins.status_reader().status()[0].resting, 0);
     // What it did before is forgotten: once is not enough any more.
     BROKEN.store(true, Ordering::SeqCst);
     give(&gpus, FIRST).await.unwrap_err();
-    assert_eq!(world.plugins.watch().status()[0].resting, 0);
+    assert_eq!(world.plugins.status_reader().status()[0].resting, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -114,7 +114,7 @@ async fn a_component_whose_answers_are_refused_rests_as_well() {
     }
     let list = wait(&gpus, |list| !all_healthy(list)).await;
     assert!(list.contains("LD_PRELOAD") && list.contains("; calls keep failing"), "{list}");
-    assert_eq!(world.plugins.watch().status()[0].resting, 1);
+    assert_eq!(world.plugins.status_reader().status()[0].resting, 1);
 }
 
 /// What a component answers is its own word, however often.
@@ -128,5 +128,5 @@ async fn a_component_that_says_no_is_only_believed() {
     for _ in 0..10 {
         assert!(give(&gpus, FIRST).await.unwrap_err().contains("no licence"));
     }
-    assert_eq!(world.plugins.watch().status()[0].resting, 0);
+    assert_eq!(world.plugins.status_reader().status()[0].resting, 0);
 }

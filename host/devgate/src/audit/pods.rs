@@ -3,7 +3,7 @@
 
 use super::{Audit, Line};
 use devgate_core::status::{HolderStatus, PluginStatus};
-use devgate_core::{Holders, HoldersFeed, Watch};
+use devgate_core::{Holders, HoldersFeed, StatusReader};
 use devgate_types::{ResourceName, escape};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Pods {
     }
 
     /// Writes each change that a look shows, until looks end.
-    pub(crate) async fn follow(mut self, plugins: Watch, feed: HoldersFeed) {
+    pub(crate) async fn follow(mut self, plugins: StatusReader, feed: HoldersFeed) {
         let mut looks = feed.subscribe();
         loop {
             let look = looks.borrow_and_update().clone();
@@ -155,7 +155,7 @@ impl Hold {
 mod tests {
     use super::super::{Message, QUEUE};
     use super::*;
-    use crate::watching::tests::one;
+    use crate::monitoring::tests::one;
     use devgate_core::Holder;
     use std::sync::atomic::Ordering;
     use std::sync::mpsc::Receiver;

@@ -1,7 +1,7 @@
 //! The host's side of `devgate cdi`: what root asks for over the local socket.
 
 use super::{Ended, Release, Renewal};
-use crate::watching::Serving;
+use crate::monitoring::Serving;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{LeaseError, LeaseRequest, Leases, NotGiven};
 use devgate_core::offer::AllocateError;

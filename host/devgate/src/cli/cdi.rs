@@ -1,6 +1,6 @@
 //! Options of `devgate cdi`.
 
-use super::watch::STATUS_SOCKET;
+use super::monitoring::STATUS_SOCKET;
 use super::{Output, PlaceArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Options of `devgate cleanup`.
 
-use super::watch::STATUS_SOCKET;
+use super::monitoring::STATUS_SOCKET;
 use super::{KubeletArgs, Output};
 use clap::Args;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Options of the commands that look and change nothing: `explain`, `check`.
 
-use super::watch::STATUS_SOCKET;
+use super::monitoring::STATUS_SOCKET;
 use super::{HEADING, RegistryArgs};
 use crate::output;
 use clap::{Args, ValueEnum};

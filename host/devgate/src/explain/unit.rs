@@ -2,8 +2,8 @@
 
 use super::find::Found;
 use super::{Explanation, World};
+use crate::monitoring::Report;
 use crate::survey::{self, Given};
-use crate::watching::Report;
 use devgate_core::status::CauseStatus;
 use devgate_core::{Cause, LeftOut, Outcome, Surveyed, SurveyedUnit};
 use devgate_node::DevicePath;

@@ -97,7 +97,7 @@ impl Reloads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watching::tests::one;
+    use crate::monitoring::tests::one;
 
     #[test]
     fn what_is_back_is_not_told_any_more() {

@@ -2,7 +2,7 @@
 
 use crate::cli::RunArgs;
 use crate::confinement::Fence;
-use crate::watching::{self, Watching};
+use crate::monitoring::{self, Monitored};
 use crate::{exit, service};
 use devgate_core::status::When;
 use devgate_core::{NotLocked, Recorded, StateDirLock};
@@ -30,7 +30,7 @@ pub(super) fn lock(
             let since = When::now();
             let why = why.into();
             let fence = fence.clone();
-            let waiting = watching::wait(args.watch.clone(), Watching::Waits { since, why, fence });
+            let waiting = monitoring::wait(args.monitoring.clone(), Monitored::Waits { since, why, fence });
             runtime.spawn(async { tokio::join!(telling, waiting) })
         });
         !stop.is_cancelled()

@@ -1,7 +1,7 @@
 //! Asks a host over its local socket, for what it does or for something.
 
 use crate::exit;
-use crate::watching::Report;
+use crate::monitoring::Report;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;

@@ -1,7 +1,7 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
+use crate::monitoring::{About, Condition, Report};
 use crate::output::{BAD, beyond, columns, count, program};
-use crate::watching::{About, Condition, Report};
 use clap::builder::styling::Style;
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, State, When};
 use devgate_device_plugin::Phase;
@@ -281,7 +281,7 @@ fn count_u64(n: u64, one: &str, more: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watching::tests::one;
+    use crate::monitoring::tests::one;
     use devgate_core::status::KernelLogStatus;
 
     /// Without colours, and called as the program is.

@@ -3,7 +3,7 @@
 use super::{Mismatch, matches};
 use crate::simulate::scenario::Expect;
 use crate::simulate::text::cut;
-use devgate::watching::Report;
+use devgate::monitoring::Report;
 use devgate_policy::yaml::{Node, Value};
 use serde_json::Value as Json;
 

@@ -80,7 +80,7 @@ async fn the_status_has_the_new_order() {
         (format!("{head}plugins:\n{gpus}{MORE}"), ["gpus", "more"]),
     ] {
         world.plugins.reload(&parse(&policy), false).await.unwrap();
-        let shown = world.plugins.watch().status();
+        let shown = world.plugins.status_reader().status();
         let names: Vec<_> = shown.iter().map(|plugin| plugin.name.as_str()).collect();
         assert_eq!(names, order);
     }
@@ -121,8 +121,8 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
     assert!(world.plugins.reload(&parse(POLICY), false).await.is_err());
     world.plugins.reload(&parse(POLICY), true).await.unwrap();
     gone(&world, "more.com/gpu").await;
-    assert!(world.plugins.watch().late().is_empty());
-    assert!(world.plugins.watch().status().iter().all(|plugin| plugin.name != "more"), "it is not waited for");
+    assert!(world.plugins.status_reader().late().is_empty());
+    assert!(world.plugins.status_reader().status().iter().all(|plugin| plugin.name != "more"), "it is not waited for");
     world.plugins.reload(&with("", "", MORE), false).await.unwrap();
     let more = world.offer("more.com/gpu").await;
     let list = wait(&more, all_healthy).await;

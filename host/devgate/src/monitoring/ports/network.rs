@@ -2,7 +2,7 @@
 
 use super::Listener;
 use crate::exit;
-use crate::watching::http::Audience;
+use crate::monitoring::http::Audience;
 use rustix::io::Errno;
 use std::io;
 use std::net::{IpAddr, SocketAddr};

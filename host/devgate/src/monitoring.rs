@@ -14,7 +14,7 @@ use crate::confinement::Fence;
 use crate::reload::{InForce, NotReloaded, Reloads};
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, Leases};
-use devgate_core::Watch;
+use devgate_core::StatusReader;
 use devgate_core::status::{PluginStatus, When};
 use devgate_core::{Allocations, HoldersFeed};
 use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// Looks at a host. Cheap to clone.
 #[derive(Clone)]
-pub(crate) enum Watching {
+pub(crate) enum Monitored {
     /// One that waits for another to end, since then, and serves nothing.
     Waits { since: When, why: Arc<str>, fence: Fence },
     /// One that serves.
@@ -34,7 +34,7 @@ pub(crate) enum Watching {
 
 /// What a host that serves is looked at by.
 pub(crate) struct Serving {
-    pub(crate) plugins: Watch,
+    pub(crate) plugins: StatusReader,
     pub(crate) front_end: FrontEndWatch,
     pub(crate) holders: HoldersFeed,
     pub(crate) allocations: Allocations,
@@ -103,7 +103,7 @@ pub struct Report {
     pub(crate) registry: Counts,
 }
 
-impl Watching {
+impl Monitored {
     /// What there is to say now, with who has what.
     pub(crate) fn report(&self) -> Report {
         match self {

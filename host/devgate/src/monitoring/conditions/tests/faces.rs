@@ -1,11 +1,11 @@
 //! The table of conditions in the guide against what each face of a host says. tests/tests/e2e/conditions.rs makes them happen.
 
 use super::{well, with};
+use crate::monitoring::conditions::{About, Condition};
+use crate::monitoring::process::Usage;
+use crate::monitoring::{Report, http, metrics};
 use crate::output::plain;
 use crate::status::{code, text};
-use crate::watching::conditions::{About, Condition};
-use crate::watching::process::Usage;
-use crate::watching::{Report, http, metrics};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -4,9 +4,9 @@ mod local;
 mod network;
 mod places;
 
-use super::Watching;
+use super::Monitored;
 use super::http::{Audience, answer};
-use crate::cli::WatchArgs;
+use crate::cli::MonitoringArgs;
 use places::Places;
 use std::io;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl Ports {
     ///
     /// # Errors
     /// Where the port cannot be had. The socket is no reason to end: it is said, and done without.
-    pub(crate) async fn open(args: &WatchArgs) -> anyhow::Result<Self> {
+    pub(crate) async fn open(args: &MonitoringArgs) -> anyhow::Result<Self> {
         let network = match args.listen {
             Some(address) => Some(network::listen(address).await?),
             None => None,
@@ -53,22 +53,22 @@ impl Ports {
 }
 
 /// Answers for a host that waits for another one to end, where that one has not what is asked for, until it is dropped.
-pub(crate) async fn wait(args: WatchArgs, watching: Watching) {
+pub(crate) async fn wait(args: MonitoringArgs, monitored: Monitored) {
     let network = match args.listen {
         Some(address) => TcpListener::bind(address).await.ok(),
         None => None,
     };
     let path = args.status_socket;
     let local = local::Socket::open(&path).await.ok();
-    serve(Ports { network, local, path }, watching).await;
+    serve(Ports { network, local, path }, monitored).await;
 }
 
 /// Answers until it is dropped.
-pub(crate) async fn serve(ports: Ports, watching: Watching) {
+pub(crate) async fn serve(ports: Ports, monitored: Monitored) {
     let Ports { network, local, path } = ports;
     let on_network = async {
         match network {
-            Some(listener) => answer_all(listener, &watching).await,
+            Some(listener) => answer_all(listener, &monitored).await,
             None => std::future::pending().await,
         }
     };
@@ -76,7 +76,7 @@ pub(crate) async fn serve(ports: Ports, watching: Watching) {
         let mut socket = local;
         loop {
             match socket {
-                Some(socket) => return answer_all(socket, &watching).await,
+                Some(socket) => return answer_all(socket, &monitored).await,
                 // In a rolling update the one before answers there until it ends.
                 None => tokio::time::sleep(AGAIN).await,
             }
@@ -96,9 +96,9 @@ trait Listener {
 }
 
 /// Answers every client, until it is dropped.
-async fn answer_all(listener: impl Listener, watching: &Watching) {
+async fn answer_all(listener: impl Listener, monitored: &Monitored) {
     let work = Arc::new(Semaphore::new(ANSWERS));
-    accept(listener, |connection, audience| answer(connection, watching.clone(), audience, Arc::clone(&work))).await;
+    accept(listener, |connection, audience| answer(connection, monitored.clone(), audience, Arc::clone(&work))).await;
 }
 
 async fn accept<L: Listener, F>(listener: L, answer: impl Fn(L::Connection, Audience) -> F)

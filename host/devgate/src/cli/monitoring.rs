@@ -10,7 +10,7 @@ pub(crate) const STATUS_SOCKET: &str = "/run/devgate/status.sock";
 
 /// Where a running host answers questions.
 #[derive(Debug, Clone, Args)]
-pub struct WatchArgs {
+pub struct MonitoringArgs {
     /// Answer /metrics, /healthz and /readyz here, such as 0.0.0.0:9464; on a loopback address also the page, at /
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,

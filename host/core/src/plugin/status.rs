@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Looks at all plugins of a host. Cheap to clone; keeps no plugin alive.
 #[derive(Clone)]
-pub struct Watch(pub(crate) Cores);
+pub struct StatusReader(pub(crate) Cores);
 
-impl Watch {
+impl StatusReader {
     /// What is known about every plugin now, in the policy's order.
     #[must_use]
     pub fn status(&self) -> Vec<PluginStatus> {

@@ -1,8 +1,8 @@
 mod faces;
 
 use super::*;
+use crate::monitoring::tests::one;
 use crate::reload::Refused;
-use crate::watching::tests::one;
 use devgate_core::status::{KernelLogStatus, When};
 use std::time::UNIX_EPOCH;
 

@@ -1,7 +1,7 @@
 //! The socket on which root, and the user that the host runs as, may know who has what.
 
 use super::Listener;
-use crate::watching::http::Audience;
+use crate::monitoring::http::Audience;
 use std::fs::{DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};

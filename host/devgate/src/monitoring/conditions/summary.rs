@@ -1,8 +1,8 @@
 //! The last line of `devgate status`, which the service manager and the page have as well.
 
 use super::{About, Found, resources};
+use crate::monitoring::Report;
 use crate::output::count;
-use crate::watching::Report;
 
 /// How all is, in one line.
 pub(crate) fn of(report: &Report) -> String {

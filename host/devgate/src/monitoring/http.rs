@@ -3,7 +3,7 @@
 
 use super::conditions::Ready;
 use super::process::Usage;
-use super::{Report, Watching, metrics, page};
+use super::{Monitored, Report, metrics, page};
 use crate::cdi;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -51,13 +51,13 @@ pub(crate) enum Audience {
 }
 
 /// Answers one connection, for a bounded time. `work` is leave to make an answer.
-pub(super) async fn answer<C>(connection: C, watching: Watching, audience: Audience, work: Arc<Semaphore>)
+pub(super) async fn answer<C>(connection: C, monitored: Monitored, audience: Audience, work: Arc<Semaphore>)
 where
     C: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|request| {
-        let (watching, work) = (watching.clone(), Arc::clone(&work));
-        async move { Ok::<_, Infallible>(respond(request, watching, audience, work).await) }
+        let (monitored, work) = (monitored.clone(), Arc::clone(&work));
+        async move { Ok::<_, Infallible>(respond(request, monitored, audience, work).await) }
     });
     // A client that is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
     let patience = match audience {
@@ -83,7 +83,7 @@ fn protocol(audience: Audience) -> http1::Builder {
 
 async fn respond(
     request: Request<Incoming>,
-    watching: Watching,
+    monitored: Monitored,
     audience: Audience,
     work: Arc<Semaphore>,
 ) -> Response<Full<Bytes>> {
@@ -94,7 +94,7 @@ async fn respond(
         return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
     }
     if request.method() == Method::POST && audience == Audience::Local {
-        return order(request, &watching).await;
+        return order(request, &monitored).await;
     }
     if request.method() != Method::GET {
         return said(StatusCode::METHOD_NOT_ALLOWED, ONLY_GET);
@@ -110,7 +110,7 @@ async fn respond(
     let path = request.uri().path().to_owned();
     // To gather and to write what there is of ten thousand devices takes milliseconds, in which others must be served.
     let made = tokio::task::spawn_blocking(move || {
-        let made = make(&path, &watching, audience);
+        let made = make(&path, &monitored, audience);
         drop(permit);
         made
     });
@@ -118,7 +118,7 @@ async fn respond(
 }
 
 /// What root asks to be done.
-async fn order(request: Request<Incoming>, watching: &Watching) -> Response<Full<Bytes>> {
+async fn order(request: Request<Incoming>, monitored: &Monitored) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_owned();
     let (is_reload, is_cdi) = (path == "/reload", path.starts_with("/cdi/"));
     if !is_reload && !is_cdi {
@@ -130,14 +130,14 @@ async fn order(request: Request<Incoming>, watching: &Watching) -> Response<Full
     }
     if is_reload {
         let forced = request.uri().query() == Some("force");
-        return match watching.reload(forced).await {
+        return match monitored.reload(forced).await {
             Ok(text) => said(StatusCode::OK, &format!("{text}\n")),
             Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
         };
     }
-    let answered = match watching {
-        Watching::Waits { why, .. } => Some((StatusCode::CONFLICT, why.to_string())),
-        Watching::Serves(serving) => cdi::answer(&path, request.into_body(), serving).await,
+    let answered = match monitored {
+        Monitored::Waits { why, .. } => Some((StatusCode::CONFLICT, why.to_string())),
+        Monitored::Serves(serving) => cdi::answer(&path, request.into_body(), serving).await,
     };
     match answered {
         Some((status, text)) => said(status, &text),
@@ -145,16 +145,16 @@ async fn order(request: Request<Incoming>, watching: &Watching) -> Response<Full
     }
 }
 
-fn make(path: &str, watching: &Watching, audience: Audience) -> Response<Full<Bytes>> {
+fn make(path: &str, monitored: &Monitored, audience: Audience) -> Response<Full<Bytes>> {
     match (path, audience) {
-        ("/healthz", _) => lives(&watching.hangs()),
-        ("/readyz", _) => ready(&watching.report()),
+        ("/healthz", _) => lives(&monitored.hangs()),
+        ("/readyz", _) => ready(&monitored.report()),
         ("/metrics", _) => {
-            let text = metrics::text(&watching.report(), &Usage::now());
+            let text = metrics::text(&monitored.report(), &Usage::now());
             typed(StatusCode::OK, metrics::TYPE, text)
         }
-        ("/status", Audience::Local) => status(&watching.report()),
-        ("/status", Audience::Loopback) => status(&watching.report().without_holders()),
+        ("/status", Audience::Local) => status(&monitored.report()),
+        ("/status", Audience::Loopback) => status(&monitored.report().without_holders()),
         ("/", Audience::Local | Audience::Loopback) => page::response(),
         _ => said(StatusCode::NOT_FOUND, NO_PAGE),
     }
