@@ -11,7 +11,7 @@ use std::process::Command;
 
 const FOLDER: &str = "deploy/monitoring";
 /// The metrics of a host where everything has a value.
-const SNAPSHOT: &str = "host/devgate/src/watching/metrics/snapshots/devgate__watching__metrics__tests__every_number_of_a_report_is_a_metric.snap";
+const SNAPSHOT: &str = "host/devgate/src/monitoring/metrics/snapshots/devgate__monitoring__metrics__tests__every_number_of_a_report_is_a_metric.snap";
 /// What a histogram's series are called after its name; others' are called what they are.
 const PARTS: [&str; 4] = ["", "_bucket", "_sum", "_count"];
 /// Cases for the alerts; those that take days are apart, as `promtool` goes through them in steps of minutes.

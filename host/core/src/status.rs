@@ -54,7 +54,7 @@ pub struct PluginStatus {
     pub name: String,
     /// What it is doing.
     pub state: State,
-    /// Since when.
+    /// Since when; where it is quarantined, since it fails.
     pub since: When,
     /// Why it fails, if it does.
     pub reason: Option<String>,
@@ -95,6 +95,9 @@ pub struct PluginStatus {
     /// How many of them have not returned.
     #[serde(default)]
     pub hanging: u64,
+    /// How often the runner of its component ended and was started anew since the component was loaded.
+    #[serde(default)]
+    pub runner_restarts: u64,
     /// Limits of which a call used more than four fifths within the last hour.
     pub near: Vec<Edge>,
     /// What it hears of the kernel's log; nothing where the policy grants it nothing of it.

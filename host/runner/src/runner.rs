@@ -20,6 +20,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a component's process may take to be ready: the first one, and another one, for which a call waits.
@@ -35,6 +36,7 @@ pub struct Runner {
     interfaces: Interfaces,
     start: Start,
     process: Mutex<Option<Arc<Process>>>,
+    restarts: AtomicU64,
     /// After the process, which has it until its end.
     _memory: Reserved,
 }
@@ -78,11 +80,12 @@ impl Runner {
             interfaces,
             start,
             process: Mutex::new(Some(Arc::new(process))),
+            restarts: AtomicU64::new(0),
             _memory: reserved,
         })
     }
 
-    /// Its process; another one where it has ended.
+    /// Its process; restarted where it has ended.
     fn process(&self) -> Result<Arc<Process>, CallError> {
         let mut process = self.process.lock();
         if let Some(running) = process.as_ref().filter(|process| process.is_running()) {
@@ -95,6 +98,7 @@ impl Runner {
         });
         let started = Arc::new(started.map_err(|why| CallError::Host(HostFault(why)))?);
         *process = Some(Arc::clone(&started));
+        self.restarts.fetch_add(1, Ordering::Relaxed);
         Ok(started)
     }
 }
@@ -112,6 +116,10 @@ fn in_memory(code: &[u8]) -> io::Result<File> {
 impl Component for Runner {
     fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::Relaxed)
     }
 
     /// On another process where the first ended meanwhile, maybe because of a call beside it. What may have changed something outside is

@@ -22,6 +22,11 @@ pub trait Component: Send + Sync + 'static {
     /// # Errors
     /// See [`CallError`]. A fault of the host where the component does not export the function: see [`Profile`].
     fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError>;
+
+    /// How often what runs it ended and was started anew since it was loaded.
+    fn restarts(&self) -> u64 {
+        0
+    }
 }
 
 /// A call of one of a component's functions.

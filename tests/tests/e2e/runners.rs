@@ -55,6 +55,10 @@ async fn a_component_whose_process_is_killed_is_called_in_another_one() -> anyho
     assert!(now <= threads + 2 && open <= descriptors + 2, "{now} threads, {open} descriptors");
     assert_eq!(runners(&host)?.len(), 1);
     assert_eq!(host.kubelet.allocatable(RESOURCE), Some(2));
+    // A runner that was killed before it was ready counts with the next.
+    let said = crate::monitoring::status(&host, &["--output", "json"])?.out;
+    let restarts = &serde_json::from_str::<serde_json::Value>(&said)?["plugins"][0]["runner_restarts"];
+    assert!(restarts.as_u64().is_some_and(|n| (90..=100).contains(&n)), "{restarts} restarts");
     Ok(())
 }
 

@@ -63,6 +63,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
             State::Failing if stale || component.is_none() => State::Quarantined,
             state => state,
         },
+        runner_restarts: component.as_ref().map_or(0, |component| component.restarts()),
         component: ComponentStatus {
             file,
             sha256: component.and_then(|component| Some(Digest(component.profile().sha256?).hex())),

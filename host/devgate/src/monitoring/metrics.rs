@@ -36,6 +36,7 @@ counter devgate_refusals_total What was asked for and not given: loading a compo
 gauge devgate_devices_resting Devices that are not given for a while, because calls about them keep failing.
 counter devgate_component_calls_given_up_total Calls of a component that did not return in time, and that the host gave up on.
 gauge devgate_component_calls_hanging Those of them that have not returned yet.
+counter devgate_runner_restarts_total How often the runner of a plugin's component ended and was started anew, since the component was loaded.
 gauge devgate_kernel_log_readable Whether a plugin that is granted lines of the kernel's log hears of them.
 counter devgate_kernel_log_gaps_total How many times lines of the kernel's log were lost before they were read.
 counter devgate_component_calls_total Calls of a component, by how they ended.
@@ -187,6 +188,7 @@ fn plugin(plugin: &PluginStatus, out: &mut Series) {
         ("devgate_devices_resting", plugin.resting),
         ("devgate_component_calls_given_up_total", plugin.given_up),
         ("devgate_component_calls_hanging", plugin.hanging),
+        ("devgate_runner_restarts_total", plugin.runner_restarts),
     ];
     out.all(&[name], values.map(|(name, value)| (name, float(value))));
     // All from the start: a query that counts what was added does not see a first one that comes with its series.

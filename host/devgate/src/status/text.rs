@@ -97,6 +97,10 @@ fn block(text: &mut String, plugin: &PluginStatus, report: &Report) {
         let hanging = count_u64(plugin.hanging, "call", "calls");
         let _ = writeln!(text, "  {BAD}HANGING{BAD:#}   {hanging} the host gave up on, and not returned");
     }
+    if plugin.runner_restarts > 0 {
+        let times = count_u64(plugin.runner_restarts, "time", "times");
+        let _ = writeln!(text, "  runner    restarted {times}: it had ended, the log says why");
+    }
     for edge in &plugin.near {
         let _ = writeln!(text, "  near      {}", near(edge, now));
     }

@@ -85,6 +85,7 @@ pub(crate) fn one() -> Report {
         resting: 1,
         given_up: 3,
         hanging: 0,
+        runner_restarts: 2,
         near: vec![Edge {
             limit: "limits.memory".into(),
             call: CallKind::Enumerate,
