@@ -46,9 +46,6 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// How long a plugin waits for the ones before it that may offer the same to say what they have. Compiling a component can take seconds.
 const ORDER_PATIENCE: Duration = Duration::from_secs(30);
-/// What such a plugin waits for.
-const BEFORE_IT: &str =
-    "waits until the plugins before it in the policy, which may offer the same, have said what they have";
 /// What loading may take before the host stops waiting; compiling cannot be interrupted.
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
@@ -190,8 +187,8 @@ impl Plugin {
                 self.judge_order().await;
                 // Who sees that it serves finds what it offers, also where that is nothing.
                 match (self.publish(), &self.failing) {
-                    (true, None) => self.core.recorder.set_state(State::Serving),
-                    (false, None) => self.core.recorder.set_waiting(BEFORE_IT),
+                    (None, None) => self.core.recorder.set_state(State::Serving),
+                    (Some(what), None) => self.core.recorder.set_waiting(what),
                     (_, Some(_)) => {}
                 }
                 self.drain();

@@ -211,6 +211,15 @@ pub struct HolderStatus {
     pub container: String,
 }
 
+impl DeviceStatus {
+    /// Who has it or a replica of it: containers, as far as the kubelet tells, and other consumers.
+    #[must_use]
+    pub fn held_by(&self) -> Vec<String> {
+        let holders = self.holders.iter().map(|h| format!("{}/{} ({})", h.namespace, h.pod, h.container));
+        holders.chain(self.consumers.iter().cloned()).collect()
+    }
+}
+
 impl HolderStatus {
     /// A container that has this id.
     #[must_use]

@@ -102,6 +102,15 @@ pub struct Rejection {
     pub why: String,
 }
 
+impl Rejection {
+    /// Whether it is of the unit with this id.
+    #[must_use]
+    pub fn names(&self, id: &str) -> bool {
+        let rest = self.what.strip_prefix("id ").and_then(|rest| rest.strip_prefix(id));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+}
+
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what, self.why)

@@ -67,7 +67,7 @@ pub enum Command {
     ///
     /// Looks at the node as `run` would, and asks each component once for its devices and their health: which key of which
     /// selector does not hold, which nodes are withheld, what of the component's answer was rejected, who has the hardware
-    /// instead, and who finds it unhealthy. What pods hold at the moment is not looked at. Changes nothing.
+    /// instead, and who finds it unhealthy. Where a host runs, also what that remembers and who has it. Changes nothing.
     #[command(after_help = look::EXPLAIN_HELP)]
     Explain(ExplainArgs),
 

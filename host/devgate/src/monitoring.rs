@@ -204,6 +204,13 @@ impl Report {
         self.conditions.is_empty()
     }
 
+    /// Until when the kubelet is shown a device or one of its replicas as unhealthy because it comes and goes, if it is.
+    pub(crate) fn hidden_until(&self, resource: &str, id: &str) -> Option<When> {
+        let is = |shown: &str| shown.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+        let hidden = self.registration(resource).into_iter().flat_map(|registration| &registration.hidden);
+        hidden.filter(|hidden| is(&hidden.id)).map(|hidden| hidden.until).max()
+    }
+
     /// Where a resource is with the kubelet.
     pub(crate) fn registration(&self, resource: &str) -> Option<&RegistrationStatus> {
         let mut all = self.kubelet.iter();

@@ -15,15 +15,23 @@ use std::time::{Duration, Instant};
 const LOGGED_AT_ONCE: usize = 16;
 /// How long nothing is offered while it is not known what pods have: the kubelet tells at once, if it is there.
 const LEARN_PATIENCE: Duration = Duration::from_secs(2);
+/// What a plugin waits for that offers nothing for that.
+const LEARNS: &str = "waits until the kubelet has told what pods have";
+/// What a plugin waits for that is not the first to say what it has.
+const BEFORE_IT: &str =
+    "waits until the plugins before it in the policy, which may offer the same, have said what they have";
 
 impl Plugin {
-    /// Offers what there is now, once the first enumeration and health check have succeeded. Returns whether it did: not as long as
-    /// the plugins before this one in the policy may have some of it.
+    /// Offers what there is now, once the first enumeration and health check have succeeded. Returns what it waits for where it
+    /// offers nothing yet.
     #[tracing::instrument(name = "core.publish", level = "trace", skip_all)]
-    pub(super) fn publish(&mut self) -> bool {
+    pub(super) fn publish(&mut self) -> Option<&'static str> {
         let core = Arc::clone(&self.core);
-        if !self.is_its_turn() || (self.resources.is_empty() && (self.failing.is_some() || self.is_learning())) {
-            return false;
+        if !self.is_its_turn() {
+            return Some(BEFORE_IT);
+        }
+        if self.resources.is_empty() && (self.failing.is_some() || self.is_learning()) {
+            return Some(LEARNS);
         }
         // First: what is known by now is compared with what there is then.
         let closed = core.allocations.trouble();
@@ -63,7 +71,7 @@ impl Plugin {
         if news || std::mem::take(&mut self.relabel) {
             self.label(&others);
         }
-        true
+        None
     }
 
     /// Tells what there is to tell of the node: while the list stands, and with it what its component said of the units.
@@ -78,8 +86,7 @@ impl Plugin {
 
     /// Whether it has failed for so long that its list does not stand any more.
     fn is_stale(&self) -> bool {
-        let stale_after = self.policy().health.stale_after;
-        self.failing.as_ref().is_some_and(|f| f.since.elapsed() >= stale_after)
+        self.failing.is_some() && self.core.recorder.is_stale(self.policy().health.stale_after)
     }
 
     /// What was forgotten does not stand against anybody any more.

@@ -51,7 +51,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
         ComponentSource::Oci(reference) => (reference.to_string(), true),
     };
     let noted = core.recorder.status(now);
-    let stale = noted.since.ago(now) >= policy.health.stale_after;
+    let stale = core.recorder.is_stale(policy.health.stale_after);
     let shown = core.shown.all();
     let units = shown.values().flat_map(|snapshot| &snapshot.pool.units);
     let resting = units.filter(|unit| resting.get(&unit.id).is_some()).count();

@@ -33,6 +33,8 @@ struct Noted {
     lines: Bucket,
     /// When the plugin's task must have come by again.
     due: Instant,
+    /// Since when it is in this state, by a clock that is not set.
+    since: Instant,
 }
 
 impl Default for StatusRecorder {
@@ -44,6 +46,7 @@ impl Default for StatusRecorder {
             last_failed: None,
             lines: LINES,
             due: Instant::now() + SLACK,
+            since: Instant::now(),
         }))
     }
 }
@@ -82,11 +85,18 @@ impl StatusRecorder {
     }
 
     fn set(&self, state: State, reason: Option<String>, retry_at: Option<When>) {
-        let status = &mut self.noted().status;
+        let mut noted = self.noted();
+        let Noted { status, since, .. } = &mut *noted;
         if status.state != state {
-            (status.state, status.since) = (state, When::now());
+            (status.state, status.since, *since) = (state, When::now(), Instant::now());
         }
         (status.reason, status.retry_at) = (reason, retry_at);
+    }
+
+    /// Whether it has failed for so long that what was known last does not stand any more.
+    pub(crate) fn is_stale(&self, after: Duration) -> bool {
+        let noted = self.noted();
+        noted.status.state == State::Failing && noted.since.elapsed() >= after
     }
 
     /// Whether it was idle.

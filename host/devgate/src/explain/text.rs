@@ -121,6 +121,10 @@ fn units(text: &mut String, units: &[UnitFacts]) {
         };
         let also = unit.causes.iter().skip(1);
         let health = also.fold(health, |health, also| format!("{health}; also {}: {}", also.cause, also.reason));
+        let health = match unit.held_by.as_slice() {
+            [] => health,
+            all => format!("{health}; held by {}", all.join(", ")),
+        };
         let resource = match unit.devices {
             0 | 1 => unit.resource.clone(),
             times => format!("{} x {times}", unit.resource),

@@ -3,8 +3,9 @@
 use super::find::Found;
 use super::{Explanation, World};
 use crate::monitoring::Report;
+use crate::status::text::short;
 use crate::survey::{self, Given};
-use devgate_core::status::CauseStatus;
+use devgate_core::status::{CauseStatus, DeviceStatus};
 use devgate_core::{Cause, LeftOut, Outcome, Surveyed, SurveyedUnit};
 use devgate_node::DevicePath;
 use devgate_policy::PluginPolicy;
@@ -45,8 +46,10 @@ pub(super) struct UnitFacts {
     pub(super) unhealthy: Option<String>,
     /// Who says so: `exclusivity`, `host` or `component`.
     pub(super) says: Option<&'static str>,
-    /// All that speaks against it, the one above first.
+    /// All that speaks against it, the one above first. Besides those of the host, `rejected` and `comes-and-goes`.
     pub(super) causes: Vec<CauseStatus>,
+    /// Who has it or a replica of it, as the host that runs here knows.
+    pub(super) held_by: Vec<String>,
     /// Whether the kubelet is not even told of it.
     pub(super) hidden: bool,
     pub(super) backing: Vec<String>,
@@ -185,6 +188,7 @@ fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> UnitFacts {
         unhealthy: None,
         says: None,
         causes: CauseStatus::of(&unit.causes),
+        held_by: Vec::new(),
         hidden: false,
         backing: unit.backing.iter().map(|device| escape(device.name(), 256)).collect(),
         nodes: unit.nodes.iter().map(Given::of).collect(),
@@ -215,12 +219,21 @@ impl UnitFacts {
         let mut resources = plugin.into_iter().flat_map(|plugin| &plugin.resources);
         let resource = resources.find(|resource| resource.name == self.resource);
         let mut devices = resource.into_iter().flat_map(|resource| &resource.devices);
-        let Some(device) = devices.find(|device| device.id == self.id) else {
-            return;
-        };
-        for cause in &device.causes {
+        let device = devices.find(|device| device.id == self.id);
+        let mut more: Vec<_> = device.into_iter().flat_map(|device| &device.causes).cloned().collect();
+        let another = |cause: &str, reason: String| CauseStatus { cause: cause.to_owned(), reason };
+        let mut rejected = plugin.into_iter().flat_map(|plugin| &plugin.rejected);
+        if let (None, Some(it)) = (device, rejected.find(|it| it.names(&self.id))) {
+            more.push(another("rejected", format!("the host that runs here rejects {}: {}", it.what, it.why)));
+        }
+        if let Some(until) = running.hidden_until(&self.resource, &self.id) {
+            let left = short(running.now.ago(until));
+            more.push(another("comes-and-goes", format!("the kubelet is shown it as unhealthy for another {left}")));
+        }
+        self.held_by = device.map(DeviceStatus::held_by).unwrap_or_default();
+        for cause in more {
             if self.causes.iter().all(|known| known.cause != cause.cause) {
-                self.causes.push(cause.clone());
+                self.causes.push(cause);
             }
         }
         let rank = |cause: &CauseStatus| Cause::ALL.iter().position(|it| it.as_str() == cause.cause);
@@ -245,4 +258,44 @@ pub(super) fn rejected(world: &World, found: &Found) -> Vec<RejectionFacts> {
         })
     });
     rejected.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitoring::tests::one;
+
+    fn unit(id: &str) -> UnitFacts {
+        UnitFacts {
+            plugin: "edge".into(),
+            resource: "devgate.dev/fuse".into(),
+            id: id.into(),
+            devices: 4,
+            unhealthy: None,
+            says: None,
+            causes: Vec::new(),
+            held_by: Vec::new(),
+            hidden: false,
+            backing: Vec::new(),
+            nodes: Vec::new(),
+            numa_nodes: Vec::new(),
+            properties: Vec::new(),
+        }
+    }
+
+    /// What no look at the node shows: who has it, that the kubelet is shown it otherwise, and that the host rejects it.
+    #[test]
+    fn what_the_host_that_runs_knows_is_added() {
+        let running = one();
+        let told = |id: &str| {
+            let mut unit = unit(id);
+            unit.add(&running);
+            (unit.unhealthy.unwrap_or_default(), unit.held_by)
+        };
+        let hidden = "the kubelet is shown it as unhealthy for another 12s".to_owned();
+        assert_eq!(told("fuse"), (hidden, vec!["team-a/train-0 (main)".to_owned()]));
+        let rejected = "the host that runs here rejects id x of devgate.dev/fuse: its node is not offered".to_owned();
+        assert_eq!(told("x"), (rejected, Vec::new()));
+        assert_eq!(told("fus"), (String::new(), Vec::new()));
+    }
 }

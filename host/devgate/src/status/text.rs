@@ -200,9 +200,7 @@ fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
         Some(Settling::Recovering) => says += "; found healthy again, for not long enough yet (health.healthy-after)",
         None => {}
     }
-    let holders = device.holders.iter();
-    let holders = holders.map(|h| format!("{}/{} ({})", h.namespace, h.pod, h.container));
-    let holders: Vec<_> = holders.chain(device.consumers.iter().cloned()).collect();
+    let holders = device.held_by();
     if !holders.is_empty() {
         let _ = write!(says, "; held by {}", holders.join(", "));
     } else if device.held {
@@ -253,7 +251,7 @@ fn near(edge: &Edge, now: When) -> String {
 }
 
 /// The two largest units of a time.
-fn short(time: Duration) -> String {
+pub(crate) fn short(time: Duration) -> String {
     let s = time.as_secs();
     match s {
         0..=119 => format!("{s}s"),
