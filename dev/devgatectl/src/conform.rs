@@ -1,7 +1,7 @@
 //! `devgatectl conform`: a fixed battery against any component, and a scorecard.
 //!
 //! ```text
-//!   policy + recorded node ─► Bench (grants, gate) ─► FaultInjector (records, answers in the host's place) ─► sandbox ─► component
+//!   policy + recorded node ─► Workbench (grants, gate) ─► FaultInjector (records, answers in the host's place) ─► sandbox ─► component
 //!                               └── copies of the node, changed between two questions
 //! ```
 //!

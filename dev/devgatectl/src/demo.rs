@@ -5,7 +5,7 @@ mod outage;
 mod story;
 
 use crate::cli::DemoArgs;
-use crate::test_host::{Setup, TestHost};
+use crate::stage::{Setup, Stage};
 use anyhow::{Context, bail};
 use devgate_fake_kubelet::{KubeletVersion, Pod};
 use devgate_fake_node::RecordedNode;
@@ -60,7 +60,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     story.end(begun.elapsed())
 }
 
-async fn test_host_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<TestHost> {
+async fn test_host_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<Stage> {
     let setup = Setup {
         policy,
         components: &args.components,
@@ -69,11 +69,11 @@ async fn test_host_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyho
         log: "info",
         more: &[],
     };
-    TestHost::set(setup).await
+    Stage::set(setup).await
 }
 
 /// Waits for all resources, and says what the kubelet was told.
-async fn registered(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
+async fn registered(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
     let begun = Instant::now();
     stage.wait(|kubelet| offered.iter().all(|o| kubelet.allocatable(&o.resource).is_some_and(|n| n > 0))).await?;
     let took = begun.elapsed();
@@ -85,7 +85,7 @@ async fn registered(story: &mut Story, stage: &TestHost, offered: &[Offered]) ->
 }
 
 /// Admits a pod that asks for one device of the first two resources.
-async fn allocated(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
+async fn allocated(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
     let wanted: Vec<_> = offered.iter().take(2).map(|o| (o.resource.as_str(), 1)).collect();
     let begun = Instant::now();
     stage.kubelet.admit(&Pod::new("demo", &wanted)).await?;
@@ -99,7 +99,7 @@ async fn allocated(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> 
 }
 
 /// Lets a device fail and come back, on this machine or else on a recorded one.
-async fn failed(story: &mut Story, args: &DemoArgs, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
+async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
     match Outage::find(&args.node_root, &stage.node_root, offered) {
         Some(outage) => fails(story, stage, outage).await,
         None => {
@@ -121,7 +121,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &TestHost, offered: &
     }
 }
 
-async fn fails(story: &mut Story, stage: &TestHost, mut outage: Outage) -> anyhow::Result<()> {
+async fn fails(story: &mut Story, stage: &Stage, mut outage: Outage) -> anyhow::Result<()> {
     let resource = outage.resource.clone();
     let before = stage.kubelet.allocatable(&resource).unwrap_or(0);
     outage.begin()?;
@@ -138,7 +138,7 @@ async fn fails(story: &mut Story, stage: &TestHost, mut outage: Outage) -> anyho
 }
 
 /// Says why the component that asks for too much is not run.
-async fn refused(story: &mut Story, stage: &TestHost) -> anyhow::Result<()> {
+async fn refused(story: &mut Story, stage: &Stage) -> anyhow::Result<()> {
     let line = stage.logged(|line| line.family == "refused" && line.plugin == "overreach").await?;
     if stage.kubelet.capacity(machine::OVERREACH).is_some() {
         bail!("the refused component's resource was registered all the same");
@@ -147,7 +147,7 @@ async fn refused(story: &mut Story, stage: &TestHost) -> anyhow::Result<()> {
 }
 
 /// Restarts the kubelet, which wipes its directory, and waits for everything to be advertised again.
-async fn restarted(story: &mut Story, stage: &TestHost, offered: &[Offered]) -> anyhow::Result<()> {
+async fn restarted(story: &mut Story, stage: &Stage, offered: &[Offered]) -> anyhow::Result<()> {
     let healthy = |o: &Offered| stage.kubelet.allocatable(&o.resource);
     let before: Vec<_> = offered.iter().map(healthy).collect();
     stage.kubelet.restart().await?;

@@ -13,7 +13,7 @@ mod pack;
 mod push;
 mod record;
 mod simulate;
-mod test_host;
+mod stage;
 
 use clap::{CommandFactory, Parser};
 use cli::Command;

@@ -26,7 +26,7 @@ pub(crate) struct Spec {
     pub(crate) container_edits: Edits,
 }
 
-/// A device: its name is one in its file.
+/// A device: no other in its file has its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Device {
@@ -144,7 +144,7 @@ fn filled<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error
     Ok(Option::<String>::deserialize(from)?.filter(|text| !text.is_empty()))
 }
 
-/// And a text is no number, also in YAML.
+/// The library takes no text for a number, in YAML neither.
 fn number<'de, D: Deserializer<'de>, N: TryFrom<i64>>(from: D) -> Result<Option<N>, D::Error> {
     let number = Option::<serde_json::Number>::deserialize(from)?;
     let fits = |number: serde_json::Number| {

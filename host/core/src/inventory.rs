@@ -13,7 +13,7 @@ use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use devgate_types::component::{Call, Component, Output};
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
-use refused::Refused;
+use refused::GateRefusal;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -170,14 +170,14 @@ impl Inventory {
 pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
 
 impl UnitRecord {
-    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, Refused> {
-        let id = UnitId::try_new(&unit.id).map_err(|e| Refused::Name(e.problem()))?;
+    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, GateRefusal> {
+        let id = UnitId::try_new(&unit.id).map_err(|e| GateRefusal::Name(e.problem()))?;
         let backing = unit.backing.iter().map(|handle| backing(host, *handle)).collect::<Result<BTreeSet<_>, _>>()?;
         let nodes = unit.nodes.iter().map(|handle| held_node(host, *handle)).collect::<Result<Vec<_>, _>>()?;
         let numa_nodes = backing.iter().filter_map(numa).collect();
         let (backing, nodes) = (backing.into_iter().collect::<Vec<_>>(), once_each(nodes));
         if let Some(problem) = host.group_problem(&nodes, &backing) {
-            return Err(Refused::Unfit(problem));
+            return Err(GateRefusal::Unfit(problem));
         }
         let pieces = pieces(host, &backing, &nodes)?;
         let record = Self {
@@ -191,7 +191,7 @@ impl UnitRecord {
             numa_nodes,
         };
         match record.part(host.policy()) {
-            Some(part) if part.len() > MOST_PART_NODES => Err(Refused::ManyNodes(part.len())),
+            Some(part) if part.len() > MOST_PART_NODES => Err(GateRefusal::ManyNodes(part.len())),
             _ => Ok(record),
         }
     }
@@ -243,18 +243,18 @@ impl UnitRecord {
     }
 }
 
-fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, Refused> {
-    let device = host.held_device(handle).ok_or(Refused::Handle("backing"))?;
+fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, GateRefusal> {
+    let device = host.held_device(handle).ok_or(GateRefusal::Handle("backing"))?;
     match host.grants.usage(device) {
         Some(Use::Offer) => Ok(device.clone()),
-        Some(Use::Read) => Err(Refused::ReadOnly(escape(device.name(), 80))),
-        None => Err(Refused::NotGranted(escape(device.name(), 80))),
+        Some(Use::Read) => Err(GateRefusal::ReadOnly(escape(device.name(), 80))),
+        None => Err(GateRefusal::NotGranted(escape(device.name(), 80))),
     }
 }
 
 /// What it has for itself: the devices of its own nodes and what it is made of, with all that nodes of these reach. A device of which it
 /// has a shared node alone keeps no other node of the same hardware from others.
-fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Result<Vec<DevicePath>, Refused> {
+fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Result<Vec<DevicePath>, GateRefusal> {
     let owners = |shared: bool| {
         let those = nodes.iter().filter(move |node| node.grant.shared == shared);
         those.filter_map(|node| node.owner.as_ref())
@@ -264,23 +264,24 @@ fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Res
     let mut pieces = BTreeSet::new();
     for device in devices {
         pieces.insert(device.clone());
-        pieces
-            .extend(host.pieces(device).map_err(|error| Refused::Pieces { device: escape(device.name(), 80), error })?);
+        pieces.extend(
+            host.pieces(device).map_err(|error| GateRefusal::Pieces { device: escape(device.name(), 80), error })?,
+        );
     }
     Ok(pieces.into_iter().collect())
 }
 
-fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, Refused> {
-    host.held_node(handle).cloned().ok_or(Refused::Handle("node"))
+fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, GateRefusal> {
+    host.held_node(handle).cloned().ok_or(GateRefusal::Handle("node"))
 }
 
-fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, Refused> {
+fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, GateRefusal> {
     let nodes = handles.iter().map(|handle| held_node(host, *handle)).collect::<Result<Vec<_>, _>>()?;
     if let Some(node) = nodes.iter().find(|node| node.group.is_some()) {
-        return Err(Refused::Group(node.node.path.clone()));
+        return Err(GateRefusal::Group(node.node.path.clone()));
     }
     match nodes.iter().find(|node| !node.grant.shared) {
-        Some(node) => Err(Refused::NotShared(node.node.path.clone())),
+        Some(node) => Err(GateRefusal::NotShared(node.node.path.clone())),
         None => Ok(once_each(nodes)),
     }
 }
@@ -291,17 +292,17 @@ fn once_each(mut nodes: Vec<GrantedNode>) -> Vec<GrantedNode> {
     nodes
 }
 
-fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, Refused> {
+fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, GateRefusal> {
     if given.len() > MOST_PROPERTIES {
-        return Err(Refused::ManyProperties(given.len()));
+        return Err(GateRefusal::ManyProperties(given.len()));
     }
     let mut names = HashSet::new();
     for property in &given {
         if property.name.is_empty() || property.name.len() > PROPERTY_NAME_BYTES {
-            return Err(Refused::PropertyName);
+            return Err(GateRefusal::PropertyName);
         }
         if !names.insert(property.name.as_str()) {
-            return Err(Refused::Property(escape(&property.name, 80)));
+            return Err(GateRefusal::Property(escape(&property.name, 80)));
         }
     }
     Ok(given.into_iter().map(|property| (property.name, property.value)).collect())

@@ -11,12 +11,12 @@
 //! (they see [`offer::Offer`]s).
 #![forbid(unsafe_code)]
 
-pub mod bench;
 pub mod cleanup;
 pub mod labels;
 pub mod offer;
 pub mod state;
 pub mod status;
+pub mod workbench;
 
 mod allocations;
 mod backoff;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// What of an answer the policy does not allow, naming the policy's key; complete text, escaped and cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refused(String);
+pub(crate) struct ReplyRefused(String);
 
 /// What a component asked for in an allocation, its handles already looked up.
 #[derive(Debug, Default)]
@@ -51,11 +51,11 @@ pub(crate) fn build(
     pool: &PoolRecord,
     units: &[Arc<UnitRecord>],
     asked: &Asked,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, ReplyRefused> {
     let edits = &asked.edits;
     if let Some(unknown) = edits.properties.first() {
         let edit = escape(&unknown.name, 80);
-        return Err(Refused(format!("edit \"{edit}\" is not known to this host")));
+        return Err(ReplyRefused(format!("edit \"{edit}\" is not known to this host")));
     }
     let rules = policy.containers.rules(resource);
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
@@ -81,7 +81,7 @@ pub(crate) fn again(
     pool: &PoolRecord,
     units: &[Arc<UnitRecord>],
     told: &Reply,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, ReplyRefused> {
     let rules = grants.policy.containers.rules(resource);
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
     let said = |values: &BTreeMap<String, String>| {
@@ -98,10 +98,10 @@ pub(crate) fn again(
         });
         let path = escape(&mount.container_path, 160);
         let Some(granted) = granted else {
-            return Err(Refused(format!("the mount at {path} is not granted any more (containers.mounts)")));
+            return Err(ReplyRefused(format!("the mount at {path} is not granted any more (containers.mounts)")));
         };
         let looked = grants.mount(&granted.name);
-        looked.map_err(|why| Refused(format!("the mount at {path} is not given any more: {why}")))?;
+        looked.map_err(|why| ReplyRefused(format!("the mount at {path} is not given any more: {why}")))?;
     }
     let nodes = paths::again(&paths::nodes(pool, units)?, &told.nodes)?;
     Ok(Reply { nodes, ..told.clone() })

@@ -264,7 +264,7 @@ pub enum Nothing {
     /// The component can describe nothing.
     Unread,
     /// The component lists nothing.
-    Unlisted,
+    Empty,
 }
 
 impl Nothing {
@@ -277,7 +277,7 @@ impl Nothing {
             (false, true, ..) => Some(Self::LeftOut),
             (false, false, true, _) => Some(Self::Rejected),
             (false, false, false, true) => Some(Self::Unread),
-            (false, false, false, false) => Some(Self::Unlisted),
+            (false, false, false, false) => Some(Self::Empty),
         }
     }
 
@@ -287,7 +287,7 @@ impl Nothing {
         match self {
             Self::Rejected => "all-rejected",
             Self::Unread => "nothing-described",
-            Self::LeftOut | Self::Unlisted => "nothing-listed",
+            Self::LeftOut | Self::Empty => "nothing-listed",
         }
     }
 
@@ -298,7 +298,7 @@ impl Nothing {
             Self::Rejected => "all that the component lists was rejected, so that it offers nothing",
             Self::Unread => "the component can describe no device now, so that it offers nothing",
             Self::LeftOut => "only and except leave out all that the component lists, so that it offers nothing",
-            Self::Unlisted => "the component lists no device, so that it offers nothing",
+            Self::Empty => "the component lists no device, so that it offers nothing",
         }
     }
 }

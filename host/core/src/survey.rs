@@ -13,7 +13,7 @@ use crate::loader::{LoadFailure, Loader};
 use crate::look::{matched, verdicts};
 use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
-use crate::unit_table::{Others, UnitTable};
+use crate::unit_table::{OutsideCauses, UnitTable};
 use crate::units::{Cause, Causes, GrantedNode, Rejection};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
@@ -100,7 +100,7 @@ pub struct SurveyedUnit {
 
 impl Surveyed {
     /// What a plugin's table of units shows.
-    pub(crate) fn of(policy: &PluginPolicy, outcome: Outcome, table: &UnitTable, others: &Others) -> Self {
+    pub(crate) fn of(policy: &PluginPolicy, outcome: Outcome, table: &UnitTable, others: &OutsideCauses) -> Self {
         let inventory = table.inventory();
         let units = inventory.pools.iter().flat_map(|(resource, pool)| {
             pool.units.iter().map(|unit| SurveyedUnit {
@@ -221,7 +221,7 @@ impl Look {
             inventory.pools.clear();
             self.units.replace(inventory);
         }
-        let others = Others { lost: ledger.lost(index), ..Others::default() };
+        let others = OutsideCauses { lost: ledger.lost(index), ..OutsideCauses::default() };
         // Nothing is unused where nothing is offered at all, which the outcome explains.
         let unused = match self.outcome {
             Outcome::Answered => unused(&self.grants, self.units.inventory()),

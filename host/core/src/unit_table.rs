@@ -109,7 +109,7 @@ impl Shown {
 
 /// What others than the plugin itself say of its units at one moment.
 #[derive(Default)]
-pub(crate) struct Others {
+pub(crate) struct OutsideCauses {
     /// To whom units lost hardware or their id.
     pub(crate) lost: HashMap<UnitId, Lost>,
     /// What failed when units were prepared or released.
@@ -215,7 +215,7 @@ impl UnitTable {
     }
 
     /// All that speaks against a unit.
-    pub(crate) fn causes(&self, id: &UnitId, others: &Others) -> Causes {
+    pub(crate) fn causes(&self, id: &UnitId, others: &OutsideCauses) -> Causes {
         let Some(found) = self.found.get(id) else {
             return Causes::default();
         };
@@ -242,7 +242,7 @@ impl UnitTable {
     }
 
     /// Makes up what is published of every unit. Returns who changed between given and not, by id, and whether anything else did.
-    pub(crate) fn judge(&mut self, others: &Others) -> (Vec<Change>, bool) {
+    pub(crate) fn judge(&mut self, others: &OutsideCauses) -> (Vec<Change>, bool) {
         let ids: Vec<_> = self.found.keys().cloned().collect();
         let (mut changes, mut news) = (Vec::new(), false);
         for id in ids {
@@ -265,7 +265,7 @@ impl UnitTable {
     }
 
     /// What there is to tell of the node.
-    pub(crate) fn labels(&self, policy: &PluginPolicy, others: &Others) -> Derived {
+    pub(crate) fn labels(&self, policy: &PluginPolicy, others: &OutsideCauses) -> Derived {
         labels::of(policy, &self.inventory, |id| {
             let causes = self.causes(id, others);
             (!causes.has(Cause::IdTaken)).then(|| causes.is_empty())

@@ -32,13 +32,13 @@ struct Explanation {
     /// The answer in one sentence.
     summary: String,
     /// The node that was asked for, if it was one.
-    node: Option<device::NodeFacts>,
+    node: Option<device::ExplainedNode>,
     /// The kernel devices that it is, or belongs to.
-    devices: Vec<device::DeviceFacts>,
+    devices: Vec<device::ExplainedDevice>,
     /// The plugins that have to do with it, and how far each gets.
-    plugins: Vec<unit::PluginFacts>,
+    plugins: Vec<unit::ExplainedPlugin>,
     /// The units that it is, or is part of.
-    units: Vec<unit::UnitFacts>,
+    units: Vec<unit::ExplainedUnit>,
     /// What the gate did not let through.
     rejected: Vec<unit::RejectionFacts>,
     /// What `only` or `except` leaves out.

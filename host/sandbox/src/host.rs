@@ -51,7 +51,7 @@ impl CallState {
     }
 
     fn node_info(&mut self, handle: NodeHandle) -> Result<NodeInfo> {
-        self.ask_sure(|host| host.node(handle))
+        self.ask_infallible(|host| host.node(handle))
     }
 }
 
@@ -75,23 +75,23 @@ impl types::HostDevice for CallState {
     }
 
     fn name(&mut self, handle: Resource<Device>) -> Result<String> {
-        self.ask_sure(|host| host.device_name(device(&handle)))
+        self.ask_infallible(|host| host.device_name(device(&handle)))
     }
 
     fn subsystem(&mut self, handle: Resource<Device>) -> Result<String> {
-        self.ask_sure(|host| host.device_subsystem(device(&handle)))
+        self.ask_infallible(|host| host.device_subsystem(device(&handle)))
     }
 
     fn driver(&mut self, handle: Resource<Device>) -> Result<Option<String>> {
-        self.ask_sure(|host| host.device_driver(device(&handle)))
+        self.ask_infallible(|host| host.device_driver(device(&handle)))
     }
 
     fn location(&mut self, handle: Resource<Device>) -> Result<String> {
-        self.ask_sure(|host| host.device_location(device(&handle)))
+        self.ask_infallible(|host| host.device_location(device(&handle)))
     }
 
     fn numa_node(&mut self, handle: Resource<Device>) -> Result<Option<u32>> {
-        self.ask_sure(|host| host.device_numa_node(device(&handle)))
+        self.ask_infallible(|host| host.device_numa_node(device(&handle)))
     }
 
     fn attribute(&mut self, handle: Resource<Device>, path: String) -> Result<Result<String, Error>> {
@@ -107,7 +107,7 @@ impl types::HostDevice for CallState {
         let mut values = Vec::with_capacity(paths.len());
         for path in paths {
             values.push(match self.argument(&path)? {
-                Ok(()) => self.ask_again(|host| host.attribute(device(&handle), &path))?.map_err(Error::from),
+                Ok(()) => self.ask_uncounted(|host| host.attribute(device(&handle), &path))?.map_err(Error::from),
                 Err(error) => Err(error),
             });
         }
@@ -143,7 +143,7 @@ impl types::HostDevice for CallState {
     }
 
     fn parent(&mut self, handle: Resource<Device>) -> Result<Option<Resource<Device>>> {
-        let parent = self.ask_sure(|host| host.parent(device(&handle)))?;
+        let parent = self.ask_infallible(|host| host.parent(device(&handle)))?;
         parent.map(|parent| self.own(parent.0)).transpose()
     }
 
@@ -198,11 +198,11 @@ impl types::HostNode for CallState {
 
 impl types::HostMountSource for CallState {
     fn path(&mut self, handle: Resource<MountSource>) -> Result<String> {
-        Ok(self.ask_sure(|host| host.mount_source(mount(&handle)))?.0)
+        Ok(self.ask_infallible(|host| host.mount_source(mount(&handle)))?.0)
     }
 
     fn writable(&mut self, handle: Resource<MountSource>) -> Result<bool> {
-        Ok(self.ask_sure(|host| host.mount_source(mount(&handle)))?.1)
+        Ok(self.ask_infallible(|host| host.mount_source(mount(&handle)))?.1)
     }
 
     fn drop(&mut self, _: Resource<MountSource>) -> Result<()> {
@@ -242,7 +242,7 @@ impl host_paths::Host for CallState {
 
 impl config::Host for CallState {
     fn json(&mut self) -> Result<String> {
-        self.ask_sure(|host| Ok(host.config().as_ref().to_owned()))
+        self.ask_infallible(|host| Ok(host.config().as_ref().to_owned()))
     }
 }
 

@@ -51,11 +51,11 @@ impl CallState {
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<Result<T, Failure>> {
         self.meter.host_call()?;
-        self.ask_again(answer)
+        self.ask_uncounted(answer)
     }
 
     /// The same as a further part of one call to the host.
-    pub(crate) fn ask_again<T>(
+    pub(crate) fn ask_uncounted<T>(
         &mut self,
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<Result<T, Failure>> {
@@ -71,7 +71,7 @@ impl CallState {
     }
 
     /// Asks for something that the contract says cannot fail.
-    pub(crate) fn ask_sure<T>(
+    pub(crate) fn ask_infallible<T>(
         &mut self,
         answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
     ) -> wasmtime::Result<T> {

@@ -3,7 +3,7 @@
 use super::fault_injector::Script;
 use super::harness::{Call, Given, Harness, named};
 use super::scorecard::{Outcome, Scorecard};
-use devgate_core::bench::Bench;
+use devgate_core::workbench::Workbench;
 use devgate_types::{Verdict, escape};
 
 /// The most units that are allocated one by one.
@@ -122,7 +122,7 @@ fn properties(harness: &Harness) -> Outcome {
 }
 
 /// How a call gives something else than it did.
-fn difference(harness: &Harness, bench: &Bench, call: Call, before: &Given) -> Option<String> {
+fn difference(harness: &Harness, bench: &Workbench, call: Call, before: &Given) -> Option<String> {
     let now = match harness.call(bench, call, Script::default()).0 {
         Ok(now) if now == *before => return None,
         Ok(now) => format!("{now:?}"),

@@ -4,8 +4,8 @@ mod relations;
 
 use super::fault_injector::{FaultInjector, Script, Seen};
 use super::query::{Kind, Query};
-use devgate_core::bench::{Bench, Listed, ListedPool, ListedUnit, NotGiven};
 use devgate_core::offer::Reply;
+use devgate_core::workbench::{Listed, ListedPool, ListedUnit, NotGiven, Workbench};
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
@@ -148,23 +148,29 @@ impl Harness {
     }
 
     /// A new bench on the node as recorded.
-    pub(super) fn bench(&self) -> anyhow::Result<Bench> {
+    pub(super) fn bench(&self) -> anyhow::Result<Workbench> {
         self.bench_on(&self.node)
     }
 
     /// A new bench on another node.
-    pub(super) fn bench_on(&self, node: &Node) -> anyhow::Result<Bench> {
+    pub(super) fn bench_on(&self, node: &Node) -> anyhow::Result<Workbench> {
         let component = Arc::clone(&self.injector) as Arc<dyn Component>;
-        Ok(Bench::new(&self.policy, node, component)?)
+        Ok(Workbench::new(&self.policy, node, component)?)
     }
 
     /// Makes one call under a script, about the units of the node as recorded.
-    pub(super) fn call(&self, bench: &Bench, call: Call, script: Script) -> (Called, Seen) {
+    pub(super) fn call(&self, bench: &Workbench, call: Call, script: Script) -> (Called, Seen) {
         self.call_about(bench, &self.listed.pools, call, script)
     }
 
     /// The same about other units.
-    pub(super) fn call_about(&self, bench: &Bench, pools: &[ListedPool], call: Call, script: Script) -> (Called, Seen) {
+    pub(super) fn call_about(
+        &self,
+        bench: &Workbench,
+        pools: &[ListedPool],
+        call: Call,
+        script: Script,
+    ) -> (Called, Seen) {
         self.injector.under(script, || call.make(bench, pools))
     }
 
@@ -245,7 +251,7 @@ impl Call {
         Self { function, pool, unit }
     }
 
-    fn make(self, bench: &Bench, pools: &[ListedPool]) -> Called {
+    fn make(self, bench: &Workbench, pools: &[ListedPool]) -> Called {
         if self.function == Function::Enumerate {
             return bench.enumerate().map(Given::Listed);
         }

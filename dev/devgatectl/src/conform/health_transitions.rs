@@ -5,7 +5,7 @@ use super::harness::{Call, Function, Given, Harness, named};
 use super::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
 use super::values;
-use devgate_core::bench::Bench;
+use devgate_core::workbench::Workbench;
 use devgate_types::{Verdict, escape};
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
     Ok(None)
 }
 
-fn judge(harness: &Harness, bench: &Bench, pool: usize, script: Script) -> Option<Vec<Verdict>> {
+fn judge(harness: &Harness, bench: &Workbench, pool: usize, script: Script) -> Option<Vec<Verdict>> {
     match harness.call(bench, Call::of(Function::Health, pool, 0), script).0 {
         Ok(Given::Verdicts(verdicts)) => Some(verdicts),
         _ => None,

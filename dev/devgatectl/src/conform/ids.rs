@@ -4,7 +4,7 @@ use super::fault_injector::Script;
 use super::harness::{Harness, broke, named};
 use super::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
-use devgate_core::bench::{ListedUnit, NotGiven};
+use devgate_core::workbench::{ListedUnit, NotGiven};
 use devgate_types::FailureKind;
 use std::collections::BTreeSet;
 use std::slice::from_ref;

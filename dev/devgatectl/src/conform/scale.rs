@@ -4,7 +4,7 @@ use super::fault_injector::{Script, Seen};
 use super::harness::{Call, Called, Function, Given, Harness, broke, named};
 use super::scorecard::{Outcome, Scorecard};
 use super::synthetic_devices::Template;
-use devgate_core::bench::ListedPool;
+use devgate_core::workbench::ListedPool;
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::Verdict;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::fault_injector::Script;
 use super::harness::{Call, Function, Given, Harness, broke, listed_units, named, unplug};
 use super::scorecard::{Outcome, Scorecard};
-use devgate_core::bench::{Listed, ListedUnit};
+use devgate_core::workbench::{Listed, ListedUnit};
 
 /// The most moments of one call that are tried, spread over all of it.
 const MOST_MOMENTS: usize = 40;

@@ -1,7 +1,7 @@
 //! Whether what a step expects holds, and what is there instead.
 
 use super::scenario::{Amount, Expect, LogLine, Resource};
-use crate::test_host::Line;
+use crate::stage::Line;
 use devgate::monitoring::Report;
 use devgate::output::count;
 use devgate_fake_kubelet::StandIn;

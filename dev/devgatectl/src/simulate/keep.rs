@@ -2,14 +2,14 @@
 
 use super::outcome::Outcome;
 use super::timeline::timeline;
-use crate::test_host::TestHost;
+use crate::stage::Stage;
 use anyhow::Context;
 use devgate::status::ask;
 use std::path::{Component, Path, PathBuf};
 
 /// Writes into a folder of the scenario's name: `policy.yaml` and `node.umockdev` as they were at the end, `status.json`,
 /// `host.log`, `timeline.txt` and what the kubelet remembers.
-pub(super) async fn keep(folder: &Path, stage: &TestHost, outcome: &mut Outcome) -> anyhow::Result<()> {
+pub(super) async fn keep(folder: &Path, stage: &Stage, outcome: &mut Outcome) -> anyhow::Result<()> {
     let folder = folder.join(name(&outcome.file));
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let write = |name: &str, text: &str| {

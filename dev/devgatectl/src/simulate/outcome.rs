@@ -2,7 +2,7 @@
 
 use super::check::Mismatch;
 use super::scenario::Scenario;
-use crate::test_host::Line;
+use crate::stage::Line;
 use devgate_fake_kubelet::Moment;
 use serde::{Serialize, Serializer};
 use std::path::PathBuf;

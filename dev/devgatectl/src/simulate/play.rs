@@ -8,7 +8,7 @@ use super::keep;
 use super::outcome::{Failure, Outcome, Played, seconds};
 use super::patch::patched;
 use super::scenario::{Expect, Scenario, Step, Verb};
-use crate::test_host::{LOOK, Line, Setup, TestHost};
+use crate::stage::{LOOK, Line, Setup, Stage};
 use anyhow::{Context, anyhow, bail};
 use devgate::exit;
 use devgate::status::ask;
@@ -32,7 +32,7 @@ const PODS_EVERY: &str = "200";
 
 /// A scenario that is being played.
 pub(super) struct Play {
-    stage: TestHost,
+    stage: Stage,
     hardware: Hardware,
     /// What the host reads.
     text: String,
@@ -123,7 +123,7 @@ impl Prepared {
         let mut play = Play {
             text: hardware.text()?,
             hardware,
-            stage: TestHost::set(setup).await?,
+            stage: Stage::set(setup).await?,
             started: Vec::new(),
             policy: self.policy.clone(),
             logged: 0,
@@ -263,7 +263,7 @@ impl Play {
             return Ok(());
         }
         let read = |line: &Line| line.message.starts_with("recorded node ") && line.message.ends_with("read again");
-        let times = |stage: &TestHost| stage.lines().iter().filter(|line| read(line)).count();
+        let times = |stage: &Stage| stage.lines().iter().filter(|line| read(line)).count();
         let before = times(&self.stage);
         let file = &self.stage.node_root;
         let new = file.with_extension("new");

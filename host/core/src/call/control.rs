@@ -31,7 +31,7 @@ struct Asked<'a> {
 
 /// Why an attribute was not written.
 #[derive(Debug, thiserror::Error)]
-enum Refused {
+enum NotWritable {
     /// By the policy, or by what a component may ever write.
     #[error("{0}")]
     Denied(String),
@@ -67,27 +67,27 @@ impl CallHost {
         let why = refused.to_string();
         self.refused_write(asked, &what, &why, &refused);
         let (kind, why) = match refused {
-            Refused::Denied(_) if !self.may_write() => (FailureKind::Unsupported, why),
-            Refused::Denied(_) => (FailureKind::Denied, why),
+            NotWritable::Denied(_) if !self.may_write() => (FailureKind::Unsupported, why),
+            NotWritable::Denied(_) => (FailureKind::Denied, why),
             // Whose it is, is none of the component's business; that it may try again later is.
-            Refused::Held(_) => {
+            NotWritable::Held(_) => {
                 let why = "a container has another device that it would act on";
                 (FailureKind::Busy, why.to_owned())
             }
-            Refused::Late => (FailureKind::Busy, why),
-            Refused::Read(error) | Refused::Failed(error) => return Err(failure(&what, &error).into()),
+            NotWritable::Late => (FailureKind::Busy, why),
+            NotWritable::Read(error) | NotWritable::Failed(error) => return Err(failure(&what, &error).into()),
         };
         Err(Failure::new(kind, format!("{what}: {why}")).into())
     }
 
     /// Counts what was not written, and tells the admin and the audit log: of each attribute and reason once, and again after
     /// a while. What the kernel refused has its lines already.
-    fn refused_write(&self, asked: Asked<'_>, what: &str, why: &str, refused: &Refused) {
+    fn refused_write(&self, asked: Asked<'_>, what: &str, why: &str, refused: &NotWritable) {
         let plugin = self.grants.policy.name.as_str();
         let said = format!("the component asked for {what}: {why}");
         let line = format!("plugin {plugin}: {said}");
         self.grants.recorder.record_refusal(RefusalKind::Control, &line);
-        if matches!(refused, Refused::Failed(_)) {
+        if matches!(refused, NotWritable::Failed(_)) {
             return;
         }
         self.grants.hear(LogLevel::Warn, true, &said);
@@ -116,8 +116,8 @@ impl CallHost {
         !self.is_start && matches!(self.kind, CallKind::Prepare | CallKind::Release)
     }
 
-    fn check_write(&self, asked: Asked<'_>) -> Result<(), Refused> {
-        let denied = |why: &str| Err(Refused::Denied(why.to_owned()));
+    fn check_write(&self, asked: Asked<'_>) -> Result<(), NotWritable> {
+        let denied = |why: &str| Err(NotWritable::Denied(why.to_owned()));
         if !self.may_write() {
             return match self.is_start {
                 true => denied("a container has the device already"),
@@ -147,17 +147,17 @@ impl CallHost {
 
     /// One write, while no other consumer gets what it may act on. The audit log has a line before, as it may never come back, and one
     /// after, even if the caller has given up.
-    fn write(&self, asked: Asked<'_>) -> Result<(), Refused> {
+    fn write(&self, asked: Asked<'_>) -> Result<(), NotWritable> {
         let Asked { device, path, value } = asked;
         let node = &self.grants.node;
-        if node.holder(device, path).map_err(Refused::Read)? != *device {
+        if node.holder(device, path).map_err(NotWritable::Read)? != *device {
             // What it would act on is what acts with that one, and another unit may be made of that one.
             let why = "it is in the directory of another device, and is written through that one alone";
-            return Err(Refused::Denied(why.to_owned()));
+            return Err(NotWritable::Denied(why.to_owned()));
         }
-        let devices = node.acts_on(device).map_err(Refused::Read)?;
+        let devices = node.acts_on(device).map_err(NotWritable::Read)?;
         let index = self.services.index();
-        let index = index.ok_or_else(|| Refused::Denied("the plugin does not run yet".to_owned()))?;
+        let index = index.ok_or_else(|| NotWritable::Denied("the plugin does not run yet".to_owned()))?;
         let writing = self.services.ledger.begin_write(Intent {
             index,
             ids: self.lent.ids.clone(),
@@ -169,8 +169,8 @@ impl CallHost {
             },
         });
         let _writing = writing.map_err(|not| match not {
-            NotWritten::Held(other) => Refused::Held(other),
-            NotWritten::Late => Refused::Late,
+            NotWritten::Held(other) => NotWritable::Held(other),
+            NotWritten::Late => NotWritable::Late,
         })?;
         let said = |outcome: &str, written: Option<bool>, reason: &str| {
             tracing::info!(
@@ -193,7 +193,7 @@ impl CallHost {
             Ok(()) => said("written", Some(true), ""),
             Err(error) => said("failed", Some(false), &error.to_string()),
         }
-        written.map_err(Refused::Failed)
+        written.map_err(NotWritable::Failed)
     }
 }
 

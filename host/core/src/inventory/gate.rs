@@ -1,6 +1,6 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{Inventory, Left, MOST_DEVICES, Numa, Refused, shared_nodes, unread, values};
+use super::{GateRefusal, Inventory, Left, MOST_DEVICES, Numa, shared_nodes, unread, values};
 use crate::call::CallHost;
 use crate::device_info::function_of;
 use crate::device_info::name_problem;
@@ -58,17 +58,17 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    fn pool(&mut self, pool: Pool) -> Result<(), Refused> {
-        let asked = ResourceName::try_new(&pool.resource).map_err(|e| Refused::Name(e.problem()))?;
+    fn pool(&mut self, pool: Pool) -> Result<(), GateRefusal> {
+        let asked = ResourceName::try_new(&pool.resource).map_err(|e| GateRefusal::Name(e.problem()))?;
         if !self.policy.knows_resource(&asked) {
             // It offers nothing: it is there for what cannot be described now.
             if pool.units.is_empty() && unread::named(&pool.properties).next().is_some() {
                 return Ok(());
             }
-            return Err(Refused::Resource);
+            return Err(GateRefusal::Resource);
         }
         if !self.asked.insert(asked.clone()) {
-            return Err(Refused::SameResource);
+            return Err(GateRefusal::SameResource);
         }
         let shared_nodes = shared_nodes(self.host, &pool.shared_nodes)?;
         // A pool that is empty in itself is offered so; one whose units all went elsewhere is not.
@@ -92,7 +92,7 @@ impl Gate<'_> {
         mut unit: UnitRecord,
         asked: &ResourceName,
         shared_nodes: &[GrantedNode],
-    ) -> Result<(), Refused> {
+    ) -> Result<(), GateRefusal> {
         // Whatever the component says that it is made of: what its nodes belong to is part of it, and so is what is above.
         let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
         let facts =
@@ -106,7 +106,7 @@ impl Gate<'_> {
                 return Ok(());
             }
             Placed::NotGranted => {
-                return Err(Refused::Rename);
+                return Err(GateRefusal::Rename);
             }
         };
         self.fits(&unit)?;
@@ -114,11 +114,11 @@ impl Gate<'_> {
             function_of(&self.host.grants.node, &unit.backing)?;
             let longest = replica_ids(&unit.id, self.policy.replicas).last();
             if let Some(problem) = longest.and_then(|id| name_problem(&resource, &id)) {
-                return Err(Refused::Unfit(problem));
+                return Err(GateRefusal::Unfit(problem));
             }
         }
         if self.ids.contains(&unit.id) {
-            return Err(Refused::SameId);
+            return Err(GateRefusal::SameId);
         }
         unit.values = values::of(self.policy, &resource, &unit);
         let pool = self.pool_for(&resource, asked, shared_nodes)?;
@@ -134,27 +134,29 @@ impl Gate<'_> {
         resource: &ResourceName,
         asked: &ResourceName,
         shared_nodes: &[GrantedNode],
-    ) -> Result<&mut PoolRecord, Refused> {
+    ) -> Result<&mut PoolRecord, GateRefusal> {
         let pool = self.inventory.pools.entry(resource.clone()).or_insert_with(|| PoolRecord {
             asked: Some(asked.clone()),
             units: Vec::new(),
             shared_nodes: shared_nodes.to_vec(),
         });
         match &pool.asked {
-            Some(other) if other != asked => Err(Refused::Mixed { offered: resource.clone(), other: other.clone() }),
+            Some(other) if other != asked => {
+                Err(GateRefusal::Mixed { offered: resource.clone(), other: other.clone() })
+            }
             _ => Ok(pool),
         }
     }
 
     /// Whether the kubelet can know the unit's replicas: by ids of at most 63 bytes, and not too many of them.
-    fn fits(&self, unit: &UnitRecord) -> Result<(), Refused> {
+    fn fits(&self, unit: &UnitRecord) -> Result<(), GateRefusal> {
         let replicas = self.policy.replicas;
         let longest = replica_ids(&unit.id, replicas).last().map_or(0, |id| id.len());
         if longest > UnitId::MAX_BYTES {
-            return Err(Refused::LongId(longest));
+            return Err(GateRefusal::LongId(longest));
         }
         if self.ids.len() >= most_units(self.policy) {
-            return Err(Refused::Many);
+            return Err(GateRefusal::Many);
         }
         Ok(())
     }

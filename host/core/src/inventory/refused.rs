@@ -8,7 +8,7 @@ use devgate_types::{ResourceName, UnitId};
 
 /// Why a pool or a unit is not let through. Texts of the component's are escaped and cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum GateRefusal {
     /// Its name or id is none.
     #[error("{0}")]
     Name(&'static str),

@@ -5,7 +5,7 @@ use crate::allocations::TakenBy;
 use crate::offer::{Device, DeviceList};
 use crate::replica::replica_ids;
 use crate::resource::{Resource, take};
-use crate::unit_table::{Change, Others, Published};
+use crate::unit_table::{Change, OutsideCauses, Published};
 use crate::units::{Cause, PoolRecord, Topology};
 use devgate_policy::Derived;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Plugin {
     }
 
     /// Tells what there is to tell of the node: while the list stands, and with it what its component said of the units.
-    fn label(&mut self, others: &Others) {
+    fn label(&mut self, others: &OutsideCauses) {
         self.relabel = false;
         if self.policy().labels.is_empty() {
             return;
@@ -112,13 +112,13 @@ impl Plugin {
     }
 
     /// What others say of the units now. `closed` is why nothing new is given, if so.
-    pub(super) fn others(&self, closed: Option<Arc<str>>) -> Others {
+    pub(super) fn others(&self, closed: Option<Arc<str>>) -> OutsideCauses {
         let core = &self.core;
         let units = self.units.inventory().units().map(|unit| &unit.id);
         // What pods have they keep.
         let kept = |_: &_| units.filter(|id| core.held_units.has(id)).cloned().collect();
         let failing = self.failing.as_ref().filter(|_| self.is_stale());
-        Others {
+        OutsideCauses {
             lost: core.ledger.lost(core.index),
             unreleased: core.held_units.problems(),
             kept: closed.as_ref().map(kept).unwrap_or_default(),

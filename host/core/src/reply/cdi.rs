@@ -1,6 +1,6 @@
 //! Names of CDI devices: what stands behind one is in a file of the node, so a name is as good as the device.
 
-use super::Refused;
+use super::ReplyRefused;
 use devgate_policy::{Record, Rules, ValueRule, is_cdi_device};
 use devgate_types::escape;
 use std::collections::BTreeSet;
@@ -10,18 +10,20 @@ pub(super) fn names<'a>(
     rules: &Rules,
     records: &[Record<'_>],
     said: impl IntoIterator<Item = &'a String>,
-) -> Result<BTreeSet<String>, Refused> {
+) -> Result<BTreeSet<String>, ReplyRefused> {
     let mut made = BTreeSet::new();
     let templates = rules.cdi.iter().filter_map(|(kind, rule)| Some((kind, rule.template()?)));
     for (kind, template) in templates {
         for record in records {
             let device = template
                 .expand(std::slice::from_ref(record))
-                .map_err(|expected| Refused(format!("CDI device of {kind}: the policy expects {expected}")))?;
+                .map_err(|expected| ReplyRefused(format!("CDI device of {kind}: the policy expects {expected}")))?;
             let name = format!("{kind}={device}");
             if !is_cdi_device(&name) {
                 let name = escape(&name, 160);
-                return Err(Refused(format!("CDI device \"{name}\" (containers.cdi) is not a name that CDI allows")));
+                return Err(ReplyRefused(format!(
+                    "CDI device \"{name}\" (containers.cdi) is not a name that CDI allows"
+                )));
             }
             made.insert(name);
         }
@@ -35,14 +37,14 @@ pub(super) fn names<'a>(
 }
 
 /// Whether the component may say a name.
-fn check(rules: &Rules, made: &BTreeSet<String>, name: &str) -> Result<(), Refused> {
+fn check(rules: &Rules, made: &BTreeSet<String>, name: &str) -> Result<(), ReplyRefused> {
     let shown = escape(name, 160);
     let parts = name.split_once('=').filter(|_| is_cdi_device(name));
     let Some((kind, device)) = parts else {
-        return Err(Refused(format!("CDI device \"{shown}\" is not a name such as vendor.com/class=name")));
+        return Err(ReplyRefused(format!("CDI device \"{shown}\" is not a name such as vendor.com/class=name")));
     };
     let Some(rule) = rules.cdi.get(kind) else {
-        return Err(Refused(format!("CDI device \"{shown}\" is not granted (containers.cdi)")));
+        return Err(ReplyRefused(format!("CDI device \"{shown}\" is not granted (containers.cdi)")));
     };
     let expected = match rule {
         ValueRule::Template(_) if made.contains(name) => return Ok(()),
@@ -55,5 +57,5 @@ fn check(rules: &Rules, made: &BTreeSet<String>, name: &str) -> Result<(), Refus
             Err(expected) => expected.to_string(),
         },
     };
-    Err(Refused(format!("CDI device \"{shown}\" is named, but the policy expects {expected}")))
+    Err(ReplyRefused(format!("CDI device \"{shown}\" is named, but the policy expects {expected}")))
 }

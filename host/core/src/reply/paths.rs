@@ -1,6 +1,6 @@
 //! Nodes and mounts: what appears in a container under which path. Two edits never share one.
 
-use super::Refused;
+use super::ReplyRefused;
 use crate::offer::{MountEdit, NodeEdit};
 use crate::units::GrantedNode;
 use crate::units::{PoolRecord, UnitRecord};
@@ -9,7 +9,7 @@ use devgate_types::escape;
 use std::sync::Arc;
 
 /// The nodes of the units and the pool's shared ones, and no other: they were fixed when the units were enumerated.
-pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<NodeEdit>, Refused> {
+pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<NodeEdit>, ReplyRefused> {
     let all = units.iter().flat_map(|unit| &unit.nodes).chain(&pool.shared_nodes);
     let edit = |granted: &GrantedNode| NodeEdit {
         container_path: granted.grant.container_path(&granted.node.path),
@@ -26,7 +26,7 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
         {
             let (one, other) = (escape(&a.host_path, 80), escape(&b.host_path, 80));
             let path = escape(&a.container_path, 80);
-            return Err(Refused(format!(
+            return Err(ReplyRefused(format!(
                 "nodes {one} and {other} would both be {path} in the container (container-path)"
             )));
         }
@@ -36,7 +36,7 @@ pub(super) fn nodes(pool: &PoolRecord, units: &[Arc<UnitRecord>]) -> Result<Vec<
 
 /// Of today's nodes those that the consumer was told of then, with what both allow. A node that appears where it is on the host, such as that
 /// of a vfio group, may have another path by now: as many of those that are not there any more have to be new.
-pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, Refused> {
+pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdit>, ReplyRefused> {
     let moves = |node: &&NodeEdit, others: &[NodeEdit]| {
         let stays = others.iter().any(|other| other.container_path == node.container_path);
         node.container_path == node.host_path && !stays
@@ -52,11 +52,11 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
         let now = stays.or_else(|| moved(then));
         let path = escape(&then.container_path, 80);
         let Some(now) = now else {
-            return Err(Refused(format!("node {path} is not one of its nodes any more")));
+            return Err(ReplyRefused(format!("node {path} is not one of its nodes any more")));
         };
         if now.access.both(then.access) != Some(then.access) {
             let (before, today) = (then.access, now.access);
-            return Err(Refused(format!(
+            return Err(ReplyRefused(format!(
                 "node {path} was given with access {before}, and the policy grants {today} now"
             )));
         }
@@ -67,7 +67,7 @@ pub(super) fn again(today: &[NodeEdit], then: &[NodeEdit]) -> Result<Vec<NodeEdi
 }
 
 /// The mounts that the component chose, where the policy says that they appear.
-pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, Refused> {
+pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Vec<MountEdit>, ReplyRefused> {
     let edit = |mount: &Arc<MountGrant>| MountEdit {
         container_path: mount.target.clone(),
         host_path: mount.source.clone(),
@@ -81,7 +81,7 @@ pub(super) fn mounts(asked: &[Arc<MountGrant>], nodes: &[NodeEdit]) -> Result<Ve
         let twice = mounts.iter().filter(|other| other.container_path == *path).count() > 1;
         if twice || nodes.iter().any(|node| node.container_path == *path) {
             let path = escape(path, 80);
-            return Err(Refused(format!("two edits would both be {path} in the container (containers.mounts)")));
+            return Err(ReplyRefused(format!("two edits would both be {path} in the container (containers.mounts)")));
         }
     }
     Ok(mounts)

@@ -51,12 +51,12 @@ fn mount(target: &str) -> Arc<MountGrant> {
     mount
 }
 
-fn reply_for(units: &[Arc<UnitRecord>], asked: &Asked) -> Result<Reply, Refused> {
+fn reply_for(units: &[Arc<UnitRecord>], asked: &Asked) -> Result<Reply, ReplyRefused> {
     let resource = ResourceName::try_new("v.com/gpu").unwrap();
     build(&plugin_policy(POLICY), &resource, &PoolRecord::default(), units, asked)
 }
 
-fn reply(edits: Edits) -> Result<Reply, Refused> {
+fn reply(edits: Edits) -> Result<Reply, ReplyRefused> {
     let asked = Asked { edits, mounts: vec![] };
     reply_for(&[unit(0), unit(1)], &asked)
 }

@@ -1,12 +1,12 @@
 //! Environment variables and annotations: those that a template makes are set by the host, the others by the component
 //! as far as its rules let it.
 
-use super::Refused;
+use super::ReplyRefused;
 use devgate_policy::{Record, Rules, ValueRules};
 use devgate_types::{Property, escape};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Values = Result<BTreeMap<String, String>, Refused>;
+type Values = Result<BTreeMap<String, String>, ReplyRefused>;
 
 /// How annotations begin that name CDI devices (the CDI specification, "annotations"). Kubelets pass on names of their own from
 /// 1.29 on; a runtime that finds both would apply a device twice.
@@ -19,7 +19,7 @@ pub(super) fn env(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> 
 pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[Property]) -> Values {
     if let Some(cdi) = asked.iter().find(|edit| edit.name.starts_with(CDI)) {
         let name = escape(&cdi.name, 80);
-        return Err(Refused(format!(
+        return Err(ReplyRefused(format!(
             "annotation {name} names CDI devices, which the component has to name in the edit \"cdi\""
         )));
     }
@@ -28,7 +28,7 @@ pub(super) fn annotations(rules: &Rules, records: &[Record<'_>], asked: &[Proper
 
 /// Values that are one of `what`; with it comes the policy's key, for messages.
 fn values((what, of): (&str, &str), rules: &ValueRules, records: &[Record<'_>], asked: &[Property]) -> Values {
-    let refused = |why: String| Err(Refused(format!("{what} {why}")));
+    let refused = |why: String| Err(ReplyRefused(format!("{what} {why}")));
     let mut values = BTreeMap::new();
     // Whether or not the component says them: an image may bring a value of its own, and it must not win.
     for (key, template) in rules.iter().filter_map(|(key, rule)| Some((key, rule.template()?))) {

@@ -17,7 +17,7 @@ pub(crate) enum NotRestored {
     #[error("device {0} is made of something else than when it was given")]
     Changed(UnitId),
     #[error(transparent)]
-    Refused(#[from] reply::Refused),
+    Refused(#[from] reply::ReplyRefused),
 }
 
 impl Resource {

@@ -45,17 +45,17 @@ fn words(causes: &Causes) -> Vec<&'static str> {
 #[test]
 fn a_unit_keeps_all_its_causes_and_shows_the_first() {
     let mut table = table(&["a", "b"]);
-    let none = Others::default();
+    let none = OutsideCauses::default();
     assert_eq!(words(&table.causes(&id("a"), &none)), ["unhealthy"], "no verdict yet");
     apply_verdicts(&mut table, "a", Verdict::Unhealthy("too hot".into()));
     assert!(table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])));
     assert!(!table.set(Cause::HardwareGone, &HashMap::from([(id("a"), "gone".into())])), "the same again");
     let lost = Lost { reason: "b has it".into(), id_taken: false };
-    let others = Others {
+    let others = OutsideCauses {
         lost: HashMap::from([(id("a"), lost)]),
         unreleased: HashMap::from([(id("a"), "release failed".into())]),
         failing: Some("enumerate failed".into()),
-        ..Others::default()
+        ..OutsideCauses::default()
     };
     let causes = table.causes(&id("a"), &others);
     let all = ["conflict", "hardware-gone", "unreleased", "plugin-failing", "unhealthy"];
@@ -76,7 +76,8 @@ fn what_nobody_has_is_closed_and_what_pods_have_is_not() {
     let mut table = table(&["a", "b"]);
     apply_verdicts(&mut table, "a", Verdict::Healthy);
     apply_verdicts(&mut table, "b", Verdict::Healthy);
-    let others = Others { closed: Some("not known".into()), kept: BTreeSet::from([id("a")]), ..Others::default() };
+    let others =
+        OutsideCauses { closed: Some("not known".into()), kept: BTreeSet::from([id("a")]), ..OutsideCauses::default() };
     assert!(table.causes(&id("a"), &others).is_empty());
     assert_eq!(words(&table.causes(&id("b"), &others)), ["state-unknown"]);
 }
@@ -84,7 +85,7 @@ fn what_nobody_has_is_closed_and_what_pods_have_is_not() {
 #[test]
 fn a_change_is_told_once_and_another_reason_is_no_change() {
     let mut table = table(&["a"]);
-    let none = Others::default();
+    let none = OutsideCauses::default();
     let (changes, news) = table.judge(&none);
     assert_eq!((changes.len(), news), (1, true), "not found healthy yet");
     apply_verdicts(&mut table, "a", Verdict::Unhealthy("too hot".into()));
@@ -118,7 +119,10 @@ fn an_id_that_another_has_hides_and_a_conflict_does_not() {
     apply_verdicts(&mut table, "a", Verdict::Healthy);
     apply_verdicts(&mut table, "b", Verdict::Healthy);
     let lost = |id_taken| Lost { reason: "another has it".into(), id_taken };
-    let others = Others { lost: HashMap::from([(id("a"), lost(true)), (id("b"), lost(false))]), ..Others::default() };
+    let others = OutsideCauses {
+        lost: HashMap::from([(id("a"), lost(true)), (id("b"), lost(false))]),
+        ..OutsideCauses::default()
+    };
     table.judge(&others);
     let pool = table.inventory().pools.values().next().unwrap().clone();
     let snapshot = table.snapshot(&pool, Arc::default());

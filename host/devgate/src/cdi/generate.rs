@@ -9,8 +9,8 @@ use crate::{exit, output, policy};
 use anyhow::Result;
 use devgate_cdi::{Kind, file_of};
 use devgate_core::Loader;
-use devgate_core::bench::{Bench, ListedPool, ListedUnit};
 use devgate_core::offer::Reply;
+use devgate_core::workbench::{ListedPool, ListedUnit, Workbench};
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, Verdict, escape};
@@ -85,7 +85,7 @@ impl Found {
     ) -> Result<()> {
         let component = loader.load(plugin)?;
         let has_life_cycle = component.profile().lifecycle;
-        let bench = Bench::new(&Arc::new(plugin.clone()), node, component)?;
+        let bench = Workbench::new(&Arc::new(plugin.clone()), node, component)?;
         let listed = bench.enumerate()?;
         let rejected = listed.rejected.iter().map(ToString::to_string);
         let contested = listed.contested.iter().map(|(id, why)| format!("id {id}: {why}"));
@@ -136,7 +136,7 @@ impl Found {
     }
 
     /// Takes in the healthy units of a resource.
-    fn take(&mut self, bench: &Bench, pool: &ListedPool, units: &[ListedUnit]) -> Result<()> {
+    fn take(&mut self, bench: &Workbench, pool: &ListedPool, units: &[ListedUnit]) -> Result<()> {
         let verdicts = bench.health(&pool.asked, units)?;
         for (unit, verdict) in units.iter().zip(verdicts) {
             let what = format!("id {} of {}", unit.id, pool.resource);

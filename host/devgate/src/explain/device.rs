@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A node that was asked for.
 #[derive(Debug, Serialize)]
-pub(super) struct NodeFacts {
+pub(super) struct ExplainedNode {
     pub(super) path: String,
     /// Type, major and minor; nothing where it is not there.
     pub(super) number: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct HostNode {
 
 /// A kernel device.
 #[derive(Debug, Serialize)]
-pub(super) struct DeviceFacts {
+pub(super) struct ExplainedDevice {
     pub(super) subsystem: String,
     pub(super) name: String,
     pub(super) location: String,
@@ -70,7 +70,7 @@ pub(super) struct SelectorFacts {
     pub(super) unmet: Option<&'static str>,
 }
 
-pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
+pub(super) fn node_facts(world: &World, path: &str) -> ExplainedNode {
     let (number, problem) = match world.node.node_at(path) {
         Ok(node) => (Some(node.number.to_string()), None),
         Err(error) => (None, Some(error.to_string())),
@@ -84,10 +84,10 @@ pub(super) fn node_facts(world: &World, path: &str) -> NodeFacts {
         };
         Some(HostNode { plugin: policy.name.to_string(), granted, withheld })
     });
-    NodeFacts { path: escape(path, 256), number, problem, plugins: plugins.collect() }
+    ExplainedNode { path: escape(path, 256), number, problem, plugins: plugins.collect() }
 }
 
-pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result<DeviceFacts> {
+pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result<ExplainedDevice> {
     let subsystem = world.node.subsystem(device).ok().flatten();
     let mut plugins = Vec::new();
     for policy in world.policy.plugins.values() {
@@ -109,7 +109,7 @@ pub(super) fn device_facts(world: &World, device: &DevicePath) -> anyhow::Result
             withheld: sight.withheld,
         });
     }
-    Ok(DeviceFacts {
+    Ok(ExplainedDevice {
         subsystem: escape(&subsystem.map(|s| s.name).unwrap_or_default(), 80),
         name: escape(device.name(), 256),
         location: escape(device.location(), 1024),

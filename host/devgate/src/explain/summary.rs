@@ -2,7 +2,7 @@
 
 use super::Explanation;
 use super::find::Found;
-use super::unit::{LeftOutFacts, PluginFacts, UnitFacts};
+use super::unit::{ExplainedPlugin, ExplainedUnit, LeftOutFacts};
 
 pub(super) fn of(explanation: &Explanation, found: &Found) -> String {
     let what = &explanation.what;
@@ -56,7 +56,7 @@ fn no_units(explanation: &Explanation, resource: &str) -> String {
 
 /// Why a plugin that works has no unit of a resource, and where to look next: what was listed and rejected is another matter than
 /// what was never listed.
-fn nothing_of_it(explanation: &Explanation, plugin: &PluginFacts) -> String {
+fn nothing_of_it(explanation: &Explanation, plugin: &ExplainedPlugin) -> String {
     let name = plugin.plugin.as_str();
     let rejected = explanation.rejected.iter().filter(|it| it.plugin == name).count();
     if rejected > 0 {
@@ -87,7 +87,7 @@ fn nothing_of_it(explanation: &Explanation, plugin: &PluginFacts) -> String {
 }
 
 /// How far a plugin gets that does not work, after its name.
-fn broken(plugin: &PluginFacts) -> Option<String> {
+fn broken(plugin: &ExplainedPlugin) -> Option<String> {
     // A refusal's table follows it elsewhere.
     let why = plugin.why.as_deref()?.lines().next()?.trim_end_matches(':');
     Some(match plugin.outcome {
@@ -97,7 +97,7 @@ fn broken(plugin: &PluginFacts) -> Option<String> {
     })
 }
 
-fn of_unit(unit: &UnitFacts) -> String {
+fn of_unit(unit: &ExplainedUnit) -> String {
     format!("id {} of plugin {}", unit.id, unit.plugin)
 }
 

@@ -1,8 +1,8 @@
 //! What people read.
 
 use super::Explanation;
-use super::device::{DeviceFacts, PluginSight, SelectorFacts};
-use super::unit::{LeftOutFacts, UnitFacts};
+use super::device::{ExplainedDevice, PluginSight, SelectorFacts};
+use super::unit::{ExplainedUnit, LeftOutFacts};
 use crate::output::{BAD, beyond, columns};
 use std::fmt::Write;
 
@@ -66,7 +66,7 @@ fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = String>
     }
 }
 
-fn device(text: &mut String, facts: &DeviceFacts) {
+fn device(text: &mut String, facts: &ExplainedDevice) {
     let driver = facts.driver.as_ref();
     let driver = driver.map_or("no driver".to_owned(), |driver| format!("driver {driver}"));
     let numa = facts.numa_node.map(|n| format!(", NUMA node {n}")).unwrap_or_default();
@@ -108,7 +108,7 @@ fn sight_of(text: &mut String, sight: &PluginSight, subsystem: &str) {
     }
 }
 
-fn units(text: &mut String, units: &[UnitFacts]) {
+fn units(text: &mut String, units: &[ExplainedUnit]) {
     if units.is_empty() {
         return;
     }

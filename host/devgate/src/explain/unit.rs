@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// A plugin that has to do with what was asked for.
 #[derive(Debug, Serialize)]
-pub(super) struct PluginFacts {
+pub(super) struct ExplainedPlugin {
     pub(super) plugin: String,
     /// `works`, `idle`, `not-loaded` or `failed`.
     pub(super) outcome: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct PluginFacts {
 
 /// A unit that passed the gate.
 #[derive(Debug, Serialize)]
-pub(super) struct UnitFacts {
+pub(super) struct ExplainedUnit {
     pub(super) plugin: String,
     pub(super) resource: String,
     pub(super) id: String,
@@ -128,7 +128,7 @@ pub(super) fn said(world: &World, explanation: &Explanation) -> Vec<Said> {
 }
 
 /// Those that may offer the resource or see the devices; where nothing is known of it, all.
-pub(super) fn plugins(world: &World, found: &Found) -> Vec<PluginFacts> {
+pub(super) fn plugins(world: &World, found: &Found) -> Vec<ExplainedPlugin> {
     let may_offer = |policy: &PluginPolicy| {
         let resource = found.resource.as_ref();
         resource.is_none_or(|resource| policy.grants_resource(resource))
@@ -137,7 +137,7 @@ pub(super) fn plugins(world: &World, found: &Found) -> Vec<PluginFacts> {
     plugins.map(|(policy, surveyed)| facts(world, policy, surveyed)).collect()
 }
 
-fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> PluginFacts {
+fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> ExplainedPlugin {
     let why = match &surveyed.outcome {
         Outcome::Answered => None,
         Outcome::Idle => Some("no selector matches a device of this node, so its component is not run".to_owned()),
@@ -145,7 +145,7 @@ fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> PluginFac
         Outcome::NotLoaded(failure) => Some(failure.to_string()),
     };
     let healthy = surveyed.units.iter().filter(|unit| unit.causes.is_empty());
-    PluginFacts {
+    ExplainedPlugin {
         plugin: surveyed.name.to_string(),
         outcome: survey::reached(&surveyed.outcome),
         why: why.map(|why| survey::without_plugin(&why, &surveyed.name)),
@@ -165,7 +165,7 @@ fn named(world: &World, device: &DevicePath) -> String {
     escape(&format!("{}{}", subsystem.unwrap_or_default(), device.name()), 256)
 }
 
-pub(super) fn units(world: &World, found: &Found) -> Vec<UnitFacts> {
+pub(super) fn units(world: &World, found: &Found) -> Vec<ExplainedUnit> {
     let units = world.surveyed.iter().flat_map(|surveyed| {
         let units = surveyed.units.iter().filter(|unit| found.is(unit));
         units.map(|unit| unit_facts(surveyed.name.as_str(), unit))
@@ -177,10 +177,10 @@ pub(super) fn units(world: &World, found: &Found) -> Vec<UnitFacts> {
     units
 }
 
-fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> UnitFacts {
+fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> ExplainedUnit {
     let properties =
         unit.properties.iter().map(|(name, value)| Property { name: escape(name, 128), value: escape(value, 256) });
-    let mut facts = UnitFacts {
+    let mut facts = ExplainedUnit {
         plugin: plugin.to_owned(),
         resource: unit.resource.to_string(),
         id: unit.id.to_string(),
@@ -199,7 +199,7 @@ fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> UnitFacts {
     facts
 }
 
-impl UnitFacts {
+impl ExplainedUnit {
     /// Makes up its mind by what speaks against it.
     fn judge(&mut self) {
         let is = |cause: &CauseStatus, any: &[Cause]| any.iter().any(|it| it.as_str() == cause.cause);
@@ -265,8 +265,8 @@ mod tests {
     use super::*;
     use crate::monitoring::tests::one;
 
-    fn unit(id: &str) -> UnitFacts {
-        UnitFacts {
+    fn unit(id: &str) -> ExplainedUnit {
+        ExplainedUnit {
             plugin: "edge".into(),
             resource: "devgate.dev/fuse".into(),
             id: id.into(),

@@ -214,7 +214,7 @@ fn of_nothing(nothing: Nothing) -> Condition {
     match nothing {
         Nothing::Rejected => Condition::AllRejected,
         Nothing::Unread => Condition::NothingDescribed,
-        Nothing::LeftOut | Nothing::Unlisted => Condition::NothingListed,
+        Nothing::LeftOut | Nothing::Empty => Condition::NothingListed,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::table::{Table, median_and_p99};
 use anyhow::{anyhow, ensure};
-use devgate_core::bench::Bench;
+use devgate_core::workbench::Workbench;
 use devgate_fake_node::RecordedNode;
 use devgate_policy::PolicyFile;
 use devgate_runner::{LoadRequest, Programs, Runners};
@@ -47,7 +47,7 @@ fn time(runners: &Runners, count: u32, calls: usize) -> anyhow::Result<(Vec<f64>
         limits: plugin.limits.clone(),
         grants: &|_: &str| Grant::Granted,
     })?;
-    let bench = Bench::new(&Arc::new(plugin.clone()), &node, Arc::new(component))?;
+    let bench = Workbench::new(&Arc::new(plugin.clone()), &node, Arc::new(component))?;
     let (mut times, mut used) = (Vec::with_capacity(calls), Vec::with_capacity(calls));
     for n in 0..calls + WARM_UP {
         let (begun, busy) = (Instant::now(), processor_time());

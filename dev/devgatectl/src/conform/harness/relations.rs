@@ -3,7 +3,7 @@
 use super::Harness;
 use crate::conform::fault_injector::Script;
 use crate::conform::query::{Kind, Query};
-use devgate_core::bench::{Bench, ListedUnit};
+use devgate_core::workbench::{ListedUnit, Workbench};
 use devgate_node::DevicePath;
 use devgate_types::UnitId;
 use std::collections::{BTreeSet, HashMap};
@@ -24,7 +24,7 @@ struct Related {
 }
 
 impl Relations {
-    pub(super) fn of(harness: &Harness, bench: &Bench) -> Self {
+    pub(super) fn of(harness: &Harness, bench: &Workbench) -> Self {
         let mut relations: HashMap<UnitId, Related> = HashMap::new();
         let mut judges: HashMap<String, usize> = HashMap::new();
         for pool in &harness.listed.pools {

@@ -36,7 +36,7 @@ pub(crate) struct Setup<'a> {
 }
 
 /// One run of the host against one stand-in.
-pub(crate) struct TestHost {
+pub(crate) struct Stage {
     pub(crate) kubelet: StandIn,
     pub(crate) node_root: PathBuf,
     components: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct Line {
     pub(crate) raw: String,
 }
 
-impl Drop for TestHost {
+impl Drop for Stage {
     /// Waits a moment for the host's end, so that it writes nothing into a directory that is being removed.
     fn drop(&mut self) {
         let Some(host) = self.host.as_mut() else { return };
@@ -74,7 +74,7 @@ impl Drop for TestHost {
     }
 }
 
-impl TestHost {
+impl Stage {
     /// Starts the stand-in, then the host.
     pub(crate) async fn set(setup: Setup<'_>) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("devgate-").tempdir().context("make a temporary directory")?;

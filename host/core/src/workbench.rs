@@ -1,7 +1,7 @@
 //! A component on a workbench: each of its functions called by hand, with the capabilities and through the gate that it meets
 //! in production, and nothing around it that calls it again, remembers or forgives. For tests of components.
 //!
-//! Handles never leave it: what a call is about is named by what an earlier [`Bench::enumerate`] listed, on this bench or on
+//! Handles never leave it: what a call is about is named by what an earlier [`Workbench::enumerate`] listed, on this bench or on
 //! another one of the same plugin.
 
 use crate::allocations::Allocations;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One plugin's component, to be called by hand. What it stores lasts as long as the bench and is nowhere else.
-pub struct Bench {
+pub struct Workbench {
     grants: Arc<Grants>,
     log_capture: LogCapture,
     services: Arc<PluginServices>,
@@ -68,7 +68,7 @@ pub enum NotGiven {
     Refused(String),
 }
 
-impl Bench {
+impl Workbench {
     /// A component under a policy on a node. What the node's log says by now has been read; what it says later is not.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Bench {
     /// Has the component's `lifecycle` make some units ready.
     ///
     /// # Errors
-    /// When the call fails, or the component exports no `lifecycle`. The same for [`Bench::release`].
+    /// When the call fails, or the component exports no `lifecycle`. The same for [`Workbench::release`].
     pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
         self.call(Call::about(CallKind::Prepare, resource.as_str(), &[]), units).map(drop)
     }
@@ -193,7 +193,7 @@ impl Bench {
     /// Has the component's `lifecycle` release some units.
     ///
     /// # Errors
-    /// See [`Bench::prepare`].
+    /// See [`Workbench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
         self.call(Call::about(CallKind::Release, resource.as_str(), &[]), units).map(drop)
     }
