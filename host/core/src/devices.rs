@@ -27,7 +27,7 @@ pub struct Ask {
     pub resource: ResourceName,
     /// Ids of it, as they are offered.
     pub ids: Vec<String>,
-    /// Which share of each it is, where a scheduler counts how much of one is left. OutsideCauses may have other shares.
+    /// Which share of each it is, where a scheduler counts how much of one is left. Others may have other shares.
     pub share: Option<String>,
     /// Whether others are kept from it.
     pub mode: Mode,

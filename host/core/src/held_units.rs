@@ -66,7 +66,7 @@ pub(crate) struct HeldUnit {
     version: u64,
     /// Allocations of it since it was clean: more than one where a container hands it on to the next.
     answers: u32,
-    /// Whether pods have it: that is found out. OutsideCauses say themselves that they are done with it.
+    /// Whether pods have it: that is found out. Others say themselves that they are done with it.
     pods: bool,
     /// Whether it is made of something else than when it was handed out: then it is not known what to release.
     elsewhere: bool,

@@ -18,6 +18,7 @@ pub(crate) use reload::{Command, ReloadProblem, try_out};
 
 use crate::backoff::Backoff;
 use crate::calls::Calls;
+use crate::held_units::HeldUnits;
 use crate::id_rate_limit::IdRateLimit;
 use crate::ledger::PluginIndex;
 use crate::resource::{Core, Resource, sweep};
@@ -98,7 +99,10 @@ impl Plugin {
         let name = calls.grants.policy.name.clone();
         calls.services.is_at(index);
         let (ledger, allocations) = (shared.ledger.clone(), shared.around.allocations.clone());
-        let core = Arc::new(Core::new(name, index, ledger, allocations, Arc::clone(&calls)));
+        let before = shared.registry.plugins().into_iter().find(|core| core.index == index);
+        let held_units = before.map(|core| Arc::clone(&core.held_units));
+        let held_units = held_units.unwrap_or_else(|| Arc::new(HeldUnits::new(allocations.clone())));
+        let core = Arc::new(Core::new(name, index, ledger, held_units, allocations, Arc::clone(&calls)));
         shared.registry.meet(&core);
         shared.ledger.knows(index, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;

@@ -67,7 +67,7 @@ pub(crate) struct Candidate {
     calls: Arc<Calls>,
     inventory: Inventory,
     rejected: Vec<Rejection>,
-    /// What was found of each unit. OutsideCauses may be there by the time of the switch.
+    /// What was found of each unit. Others may be there by the time of the switch.
     verdicts: Vec<(Vec<Arc<UnitRecord>>, Vec<Verdict>)>,
     forced: bool,
 }

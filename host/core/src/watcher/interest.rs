@@ -64,7 +64,7 @@ impl Interest {
         for (directory, _) in nodes.iter().filter_map(|node| node.rsplit_once('/')) {
             directories.entry(directory.to_owned()).or_insert(Told::Entries);
         }
-        // OutsideCauses after a reload.
+        // Others after a reload.
         matched_lines.replace(&policy.kernel_log);
         devices.sort_unstable();
         devices.dedup();

@@ -129,6 +129,25 @@ async fn a_plugin_that_is_back_has_what_its_pods_hold() {
     assert_eq!(list, "0000:00:03.0 {}");
 }
 
+/// What was told to leave ends while the same plugin serves again, and takes nothing of it along.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_that_is_back_at_once_goes_on_with_what_its_pods_hold() {
+    let fakes = [("fake.wasm", Fake::gpus()), ("more.wasm", renamed("more.com/gpu"))];
+    let (node, allocations) = (node(), Allocations::forgetful());
+    let around = around(&node, FakeLoader::with(fakes), &allocations);
+    let mut world = World { plugins: Plugins::start(&parse(&format!("{POLICY}{MORE}")), around), node };
+    let more = world.offer("more.com/gpu").await;
+    wait(&more, all_healthy).await;
+    more.allocate(&strings(&["0000:00:03.0"])).await.unwrap();
+    drop(more);
+    world.plugins.reload(&parse(POLICY), true).await.unwrap();
+    world.plugins.reload(&with("", "", MORE), false).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(allocations.unclaimed(), [] as [(String, String); 0]);
+    let more = world.offer("more.com/gpu").await;
+    assert_eq!(wait(&more, all_healthy).await, "0000:00:03.0 {}");
+}
+
 /// By another name, the kubelet would give it to another pod while its pod has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_comes_back_only_as_its_pods_know_it() {
