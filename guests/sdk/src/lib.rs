@@ -54,6 +54,8 @@ pub mod fields;
 pub mod log;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;
+#[cfg(target_family = "wasm")]
+mod panic;
 #[cfg(any(test, all(target_family = "wasm", feature = "arena")))]
 mod place;
 mod records;

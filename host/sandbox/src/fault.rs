@@ -1,14 +1,14 @@
 //! Which of the families an error out of wasmtime belongs to.
 
-use crate::brief::{function_name, message};
+use crate::brief::message;
 use crate::engine::STACK;
 use crate::meter::host_fault;
 use devgate_types::{CallError, GuestFault, GuestText, Limit, Limits};
-use wasmtime::{Trap, WasmBacktrace};
+use wasmtime::{FrameInfo, Trap, WasmBacktrace};
 use wasmtime_wasi::{I32Exit, ResourceTableError};
 
-/// How many functions of a trap are named: enough for "where", too few to be a dump.
-const FRAMES: usize = 3;
+/// How many functions of a trap are told: those of a language's panic are the first five or six of them.
+const FRAMES: usize = 10;
 
 /// What an error that ended a call means. `last_words` is what the component logged last as an error, or empty.
 ///
@@ -44,9 +44,9 @@ pub(crate) fn classify(error: &wasmtime::Error, limits: &Limits, last_words: &st
 fn trap_text(trap: Trap, error: &wasmtime::Error, last_words: &str) -> String {
     let what = trap.to_string();
     let mut text = what.strip_prefix("wasm trap: ").unwrap_or(&what).to_owned();
-    let frames = error.downcast_ref::<WasmBacktrace>().map(named_frames).unwrap_or_default();
+    let frames = error.downcast_ref::<WasmBacktrace>().map(frames).unwrap_or_default();
     if !frames.is_empty() {
-        text.push_str(" in ");
+        text.push_str(" at ");
         text.push_str(&frames.join(" < "));
     }
     if !last_words.is_empty() {
@@ -56,17 +56,13 @@ fn trap_text(trap: Trap, error: &wasmtime::Error, last_words: &str) -> String {
     text
 }
 
-/// The innermost functions that are the vendor's own, without the machinery of a Rust panic. Never wasmtime's own text of a backtrace:
-/// what the names in it stand for has no bound.
-fn named_frames(backtrace: &WasmBacktrace) -> Vec<String> {
-    let frames = backtrace.frames().iter();
-    let names = frames.map(|frame| function_name(frame.func_name(), frame.func_index()));
-    names.filter(|name| !is_panic_machinery(name)).take(FRAMES).collect()
-}
-
-fn is_panic_machinery(name: &str) -> bool {
-    let machinery =
-        ["core::panicking", "std::panicking", "std::sys", "std::process", "rust_", "__rust", "abort", "panic"];
-    let name = name.trim_start_matches('<');
-    machinery.iter().any(|start| name.starts_with(start)) || name.ends_with("unwrap_failed")
+/// Function and place in the component's file, innermost first, as `devgatectl trace` takes them. Not by name: what a component's names
+/// stand for has no bound, and a release has none.
+fn frames(backtrace: &WasmBacktrace) -> Vec<String> {
+    let frames = backtrace.frames().iter().take(FRAMES);
+    let place = |frame: &FrameInfo| match frame.module_offset() {
+        Some(offset) => format!("{}@{offset:#x}", frame.func_index()),
+        None => format!("{}@?", frame.func_index()),
+    };
+    frames.map(place).collect()
 }

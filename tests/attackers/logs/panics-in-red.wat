@@ -1,6 +1,6 @@
 ;; tries: to act on a terminal by the last words of a panic, which stand in the host's own message
 ;; stopped by: escaping
-;; reads: \u{1b}[31m\u{202e}all is well (wasm `unreachable` instruction executed in enumerate)
+;; reads: \u{1b}[31m\u{202e}all is well (wasm `unreachable` instruction executed at
 ;; wins: says \u{1b}[31m
 ;; off: as acts-on-a-terminal
 (enumerate

@@ -83,7 +83,7 @@ async fn a_component_that_spins_or_traps_costs_only_itself() -> anyhow::Result<(
     }
     insta::assert_snapshot!(said, @r"
     spins (guest): plugin bad: enumerate exceeded its 100ms of processor time (limits.cpu)
-    traps (guest): plugin bad: enumerate trapped: wasm `unreachable` instruction executed in <wasm function 2>
+    traps (guest): plugin bad: enumerate trapped: wasm `unreachable` instruction executed at 2@0x346
     ");
     Ok(())
 }

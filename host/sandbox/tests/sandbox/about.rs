@@ -90,7 +90,8 @@ fn a_name_that_stands_for_more_than_there_is_memory() {
         .with(&format!("(func ${} (unreachable))", of_cpp()));
     let plugin = loaded(&guest.component(), patient());
     let said = said("enumerate", move || error(enumerate(&plugin, Fake::boxed())));
-    assert!(said.starts_with("trapped: wasm `unreachable` instruction executed in _Z1fSt4pair"), "{said}");
+    assert!(said.starts_with("trapped: wasm `unreachable` instruction executed at "), "{said}");
+    assert!(!said.contains("pair"), "{said}");
 }
 
 /// A section of the outermost level.

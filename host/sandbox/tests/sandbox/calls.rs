@@ -155,7 +155,7 @@ fn nothing_is_remembered_from_one_call_to_the_next() {
 fn a_trap_costs_one_call() {
     let guest = Guest { allocate: "(unreachable)".into(), ..Guest::default() };
     let plugin = loaded(&guest.component(), patient());
-    assert_snapshot!(error(about(&plugin, CallKind::Allocate, Fake::boxed(), &[])), @"trapped: wasm `unreachable` instruction executed in <wasm function 3>");
+    assert_snapshot!(error(about(&plugin, CallKind::Allocate, Fake::boxed(), &[])), @"trapped: wasm `unreachable` instruction executed at 3@0x2e2");
     for _ in 0..2 {
         assert!(about(&plugin, CallKind::Allocate, Fake::boxed(), &[]).is_err());
         assert!(enumerate(&plugin, Fake::boxed()).is_ok());
@@ -173,10 +173,10 @@ fn a_trap_says_where_and_what_was_said_last() {
     );
     let plugin = loaded(&guest.component(), patient());
     let (host, log) = Fake::logging();
-    assert_snapshot!(error(enumerate(&plugin, host)), @r#"trapped: firmware table has 3 columns\u{1b}[31m (wasm `unreachable` instruction executed in parse < work < enumerate)"#);
+    assert_snapshot!(error(enumerate(&plugin, host)), @r#"trapped: firmware table has 3 columns\u{1b}[31m (wasm `unreachable` instruction executed at 14@0x66c < 13@0x668 < 12@0x663 < 11@0x65e < 8@0x635)"#);
     assert_eq!(log.lock().unwrap()[0].0, LogLevel::Error);
     let guest = Guest::enumerating("(i32.div_u (i32.const 1) (i32.const 0))");
-    assert_snapshot!(error(enumerate(&loaded(&guest.component(), patient()), Fake::boxed())), @"trapped: integer divide by zero in enumerate");
+    assert_snapshot!(error(enumerate(&loaded(&guest.component(), patient()), Fake::boxed())), @"trapped: integer divide by zero at 1@0x2ce");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn spinning_in_post_return() {
 
 #[test]
 fn trapping_in_the_start_function() {
-    assert_snapshot!(said(&Guest::default().with("(func $start unreachable) (start $start)")), @"trapped: wasm `unreachable` instruction executed in start");
+    assert_snapshot!(said(&Guest::default().with("(func $start unreachable) (start $start)")), @"trapped: wasm `unreachable` instruction executed at 4@0x2ee");
 }
 
 #[test]

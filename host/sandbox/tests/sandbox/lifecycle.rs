@@ -96,7 +96,7 @@ fn a_failure_and_a_trap_are_told_apart() {
         Err(CallError::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Busy),
         other => panic!("{other:?}"),
     }
-    assert_snapshot!(error(release(&living(FINE, "(unreachable)"), patient())), @"trapped: wasm `unreachable` instruction executed in <wasm function 5>");
+    assert_snapshot!(error(release(&living(FINE, "(unreachable)"), patient())), @"trapped: wasm `unreachable` instruction executed at 5@0x340");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_failure_a_trap_and_a_breach_are_told_apart() {
         Err(CallError::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Busy),
         other => panic!("{other:?}"),
     }
-    assert_snapshot!(error(choose(&choosing("(unreachable)"), patient(), &[], 1)), @"trapped: wasm `unreachable` instruction executed in <wasm function 4>");
+    assert_snapshot!(error(choose(&choosing("(unreachable)"), patient(), &[], 1)), @"trapped: wasm `unreachable` instruction executed at 4@0x31c");
     let long = choosing(
         "(i32.store (i32.const 20) (i32.const 128)) (i32.store (i32.const 24) (i32.const 1))
         (i32.store (i32.const 128) (i32.const 1024)) (i32.store (i32.const 132) (i32.const 5000))

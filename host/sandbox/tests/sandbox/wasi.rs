@@ -91,7 +91,7 @@ fn a_panic_message_on_standard_error_is_what_the_trap_says() {
         r#"(data (i32.const 1024) "thread 'main' panicked at src/lib.rs:3:5:\0aindex out of bounds\0anote: run with `RUST_BACKTRACE=1` for more\0a")"#,
     );
     let plugin = loaded(&component(&guest), patient());
-    assert_snapshot!(error(enumerate(&plugin, Fake::boxed())), @"trapped: thread 'main' panicked at src/lib.rs:3:5: index out of bounds (wasm `unreachable` instruction executed in enumerate)");
+    assert_snapshot!(error(enumerate(&plugin, Fake::boxed())), @"trapped: thread 'main' panicked at src/lib.rs:3:5: index out of bounds (wasm `unreachable` instruction executed at 5@0x595)");
 }
 
 /// A line is more in the log than its text, and what is escaped is more than it was.
