@@ -9,6 +9,7 @@ mod pack;
 mod push;
 mod record;
 mod simulate;
+mod trace;
 
 pub(crate) use conform::ConformArgs;
 pub(crate) use demo::DemoArgs;
@@ -19,6 +20,7 @@ pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use push::PushArgs;
 pub(crate) use record::RecordArgs;
 pub(crate) use simulate::SimulateArgs;
+pub(crate) use trace::TraceArgs;
 
 use clap::{Parser, Subcommand};
 use devgate::exit;
@@ -86,8 +88,8 @@ pub(crate) enum Command {
     /// Make a component of a core module, for this host, and write into it what describes it
     ///
     /// Linkers for C, Go and others make a core module. Its world is in it, where the bindings' generator put it there, or is
-    /// given. WASI preview 1 is put in between only where the module imports it. Of a component, only what describes it is
-    /// changed. Shows size, digest and imports with the policy's key that each needs. The same input makes the same bytes. What
+    /// given. WASI preview 1 is put in between only where the module imports it. Of a component, what describes it is changed.
+    /// Names of functions and debug information are left out: keep FILE for `trace`. Shows size, digest and imports with the policy's key that each needs. The same input makes the same bytes. What
     /// this host could not run is not written.
     #[command(after_help = pack::PACK_HELP)]
     Pack(PackArgs),
@@ -106,6 +108,13 @@ pub(crate) enum Command {
     /// each failure what was done, what was seen and what to do. Needs no hardware and no cluster.
     #[command(after_help = conform::CONFORM_HELP)]
     Conform(ConformArgs),
+
+    /// Say which function, file and line a trap's message means
+    ///
+    /// The message has functions by number and places in the component's file: a host reads no names, and a release has none. They are
+    /// in the module that the component was made of, if it was built with them. Reads both files and nothing else.
+    #[command(after_help = trace::TRACE_HELP)]
+    Trace(TraceArgs),
 
     /// Print what makes a shell complete the commands of devgate or devgatectl
     #[command(after_help = manual::COMPLETIONS_HELP)]

@@ -14,6 +14,7 @@ mod push;
 mod record;
 mod simulate;
 mod stage;
+mod trace;
 
 use clap::{CommandFactory, Parser};
 use cli::Command;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Completions(args) => manual::completions(&args).map(done),
         Command::Man(args) => manual::man(&args).map(done),
         Command::Host(HostCommand::Help(args)) => {

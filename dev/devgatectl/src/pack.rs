@@ -2,6 +2,7 @@
 
 mod about;
 mod encode;
+mod strip;
 mod text;
 
 use crate::cli::PackArgs;
@@ -25,6 +26,9 @@ struct Packed {
     component: Report,
 }
 
+/// Names of a few functions that are left out are nothing to keep a file for.
+const WORTH_SAYING: usize = 16 << 10;
+
 /// Runs the command.
 pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
     let from = args.input.display().to_string();
@@ -34,8 +38,15 @@ pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
         Some(_) => error,
         None => exit::with_code(exit::FOUND, format!("{from}: {error:#}")),
     };
-    let encoded = encode::component(&bytes, args.wit.as_deref(), args.world.as_deref()).map_err(refused)?;
-    let component = about::describe(&args.about, &encoded.bytes).map_err(refused)?;
+    let mut encoded = encode::component(&bytes, args.wit.as_deref(), args.world.as_deref()).map_err(refused)?;
+    let component = strip::strip(&about::describe(&args.about, &encoded.bytes).map_err(refused)?).map_err(refused)?;
+    if encoded.bytes.len() > component.len() + WORTH_SAYING {
+        let left_out = encoded.bytes.len() - component.len();
+        encoded.notes.push(format!(
+            "{left_out} bytes of names and debug information are left out, which no host reads: keep {} for `devgatectl trace`",
+            devgate_types::escape(&from, 1024)
+        ));
+    }
     let packed = Packed {
         kind: encoded.kind,
         adapter: encoded.adapter,

@@ -159,6 +159,33 @@ fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The admin reads the panic's message; the vendor finds its line from the numbers in it, though the release has neither names nor lines.
+#[test]
+fn a_panic_in_a_release_is_found_in_the_source() -> anyhow::Result<()> {
+    let Some(place) = RustPlace::try_new()? else {
+        return Ok(());
+    };
+    let folder = project(&place.folder, "rust", &[])?;
+    let source = folder.join("src/lib.rs");
+    let text = std::fs::read_to_string(&source)?;
+    let begins = "fn verdict(unit: &Unit) -> Verdict {\n";
+    let breaks = format!("{begins}    assert!(unit.id.is_empty(), \"firmware of {{}} is too old\", unit.id);\n");
+    anyhow::ensure!(text.contains(begins), "the project has no function verdict");
+    std::fs::write(&source, text.replace(begins, &breaks))?;
+    let line = text.lines().take_while(|line| !line.starts_with("fn verdict")).count() + 2;
+    let said = place.follow(
+        "$ cargo build --profile traced --target wasm32-unknown-unknown\n\
+         $ devgatectl pack target/wasm32-unknown-unknown/traced/acme_npu.wasm -o acme_npu.wasm\n\
+         $ devgatectl check --run --policy policy.yaml --node-root nodes/acme-npu.umockdev --components . > checked.txt || true\n\
+         $ devgatectl trace acme_npu.wasm --debug target/wasm32-unknown-unknown/traced/acme_npu.wasm - < checked.txt\n",
+    )?;
+    let checked = std::fs::read_to_string(folder.join("checked.txt"))?;
+    let message = format!("panicked at src/lib.rs:{line}:5: firmware of ");
+    assert!(checked.contains(&message), "{checked}");
+    assert!(said.lines().any(|said| said.ends_with(&format!("/src/lib.rs:{line}:5"))), "{said}");
+    Ok(())
+}
+
 #[test]
 fn a_checkout_can_be_named_for_the_sdk() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
