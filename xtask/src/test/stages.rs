@@ -19,6 +19,7 @@ pub(super) const ALL: &[Stage] = &[
     Stage("components", Always, built),
     Stage("component-c", Always, in_c),
     Stage("tests", Always, tests),
+    Stage("long-tests", Full, long_tests),
     Stage("static", Full, image::program),
     Stage("image", Full, image::check),
     Stage("package", Full, package::check),
@@ -141,15 +142,56 @@ fn clippy() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Tests that take long: every component against everything, attackers, chaos, fuzzing, projects that are built. By the beginnings of
+/// their names.
+const LONG: [&str; 17] = [
+    "any_compiler_is_heard",
+    "any_host_is_served",
+    "any_recording_is_refused",
+    "any_runner_is_heard",
+    "at_every_number_that_is_not_listed",
+    "attackers::",
+    "chaos::",
+    "compiling::a_component_that_compiles_without_end",
+    "every_component_with_a_recorded_node",
+    "every_fault_fails_its_check",
+    "guide::",
+    "languages::",
+    "new_project::",
+    "the_scenarios_of_all_components",
+    "what_the_plain_linker_makes",
+    "what_was_given_anew_while_others",
+    "whatever_fails_and_whenever_it_ends",
+];
+
 fn tests() -> Result<Outcome> {
+    run_tests(false)
+}
+
+fn long_tests() -> Result<Outcome> {
+    run_tests(true)
+}
+
+/// The long ones, or all others.
+fn run_tests(long: bool) -> Result<Outcome> {
     // The end-to-end tests run the program itself, which a build of tests alone does not make.
     host_cargo(&["build", WHOLE, "--locked"])?;
-    let arguments: &[&str] = if process::answers(cargo().args(["nextest", "--version"])) {
-        &["nextest", "run", WHOLE, "--locked"]
+    let mut tests = cargo();
+    tests.env("DEVGATE_COMPONENTS", components::folder()?);
+    if process::answers(cargo().args(["nextest", "--version"])) {
+        let names = LONG.map(|name| format!("test({name})")).join(" + ");
+        let filter = if long { names } else { format!("not ({names})") };
+        // Many wait more than they compute.
+        let threads = std::thread::available_parallelism()?.get().div_ceil(2) * 3;
+        tests.args(["nextest", "run", WHOLE, "--locked", "-E", &filter, "--test-threads", &threads.to_string()]);
     } else {
-        &["test", WHOLE, "--all-targets", "--locked"]
-    };
-    process::run(cargo().args(arguments).env("DEVGATE_COMPONENTS", components::folder()?))?;
+        tests.args(["test", WHOLE, "--all-targets", "--locked", "--"]);
+        match long {
+            true => tests.args(LONG),
+            false => tests.args(LONG.iter().flat_map(|name| ["--skip", name])),
+        };
+    }
+    process::run(&mut tests)?;
     Ok(Outcome::Passed)
 }
 
