@@ -101,7 +101,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     if let Some(only) = &args.only {
         known(only)?;
     }
-    let policy = policy::read(&args.place.policy)?;
+    let policy = policy::read_of(&args.place)?;
     let root = &args.place.node_root;
     let opened = crate::node::either(root)?;
     let Opened::Recorded(node) = opened else {

@@ -75,7 +75,7 @@ pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
 }
 
 fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
-    let policy = policy::read(&args.place.policy)?;
+    let policy = policy::read_of(&args.place)?;
     let node = (sources.node)(&args.place.node_root)?;
     if !node.has_devices() && !node.is_recorded() {
         return Err(exit::with_code(

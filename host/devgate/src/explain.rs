@@ -75,7 +75,7 @@ impl World {
     fn look(args: &ExplainArgs, sources: Sources) -> anyhow::Result<Self> {
         let running = args.running().and_then(|socket| ask_running(&socket));
         let args = &args.place;
-        let policy = policy::read(&args.policy)?;
+        let policy = policy::read_of(args)?;
         let node = (sources.node)(&args.node_root)?;
         let components = Components::looking(args.components().as_ref(), &args.registry, args.pull, (sources.puller)());
         Ok(Self { surveyed: survey(sources.runners(None)?, components, &policy, &node), policy, node, running })

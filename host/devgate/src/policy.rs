@@ -1,6 +1,7 @@
 //! Reads the policy's files; what they say is `devgate-policy`'s business.
 
-use crate::exit;
+use crate::cli::PlaceArgs;
+use crate::{exit, output};
 use devgate_policy::{Policy, PolicyFile};
 use std::fmt::Display;
 use std::fs::File;
@@ -34,6 +35,12 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
         _ => {}
     }
     Err(exit::with_code(exit::POLICY, unread.join("\n")))
+}
+
+/// The same for a command that looks at a policy. Where that is wrong, the last line is the command that says whether it still is.
+pub fn read_of(place: &PlaceArgs) -> anyhow::Result<Policy> {
+    let next = || format!("next: {} check{}", output::program(), place.options());
+    read(&place.policy).map_err(|error| exit::with_code(exit::POLICY, format!("{error:#}\n{}", next())))
 }
 
 /// The file itself, or the YAML files of a directory in the order of their names.

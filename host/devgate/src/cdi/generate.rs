@@ -33,7 +33,7 @@ struct Found {
 
 /// Runs the command.
 pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
-    let policy = policy::read(&args.place.policy)?;
+    let policy = policy::read_of(&args.place)?;
     let node = (sources.node)(&args.place.node_root)?;
     let components = Components::looking(
         args.place.components().as_ref(),
