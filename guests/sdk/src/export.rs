@@ -26,21 +26,26 @@ macro_rules! __export_one {
     (plugin $component:ident) => {
         const _: fn() = $crate::export::implements_plugin::<$component>;
         #[cfg(target_family = "wasm")]
-        $crate::bindings::export_plugin!($component with_types_in $crate::bindings);
+        const _: () = {
+            type Told = $crate::panic::Told<$component>;
+    $crate::bindings::export_plugin!(Told with_types_in $crate::bindings);
+        };
     };
     (preference $component:ident) => {
         const _: fn() = $crate::export::implements_preference::<$component>;
         #[cfg(target_family = "wasm")]
-        $crate::bindings::with_preference::export_preference!(
-            $component with_types_in $crate::bindings::with_preference
-        );
+        const _: () = {
+            type Told = $crate::panic::Told<$component>;
+    $crate::bindings::with_preference::export_preference!(Told with_types_in $crate::bindings::with_preference);
+        };
     };
     (lifecycle $component:ident) => {
         const _: fn() = $crate::export::implements_lifecycle::<$component>;
         #[cfg(target_family = "wasm")]
-        $crate::bindings::with_lifecycle::export_lifecycle!(
-            $component with_types_in $crate::bindings::with_lifecycle
-        );
+        const _: () = {
+            type Told = $crate::panic::Told<$component>;
+    $crate::bindings::with_lifecycle::export_lifecycle!(Told with_types_in $crate::bindings::with_lifecycle);
+        };
     };
     ($other:ident $component:ident) => {
         compile_error!(concat!("export!: no interface `", stringify!($other), "`; there are preference and lifecycle"));

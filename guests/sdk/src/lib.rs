@@ -55,7 +55,8 @@ pub mod log;
 #[cfg(not(target_family = "wasm"))]
 pub mod native;
 #[cfg(target_family = "wasm")]
-mod panic;
+#[doc(hidden)]
+pub mod panic;
 #[cfg(any(test, all(target_family = "wasm", feature = "arena")))]
 mod place;
 mod records;

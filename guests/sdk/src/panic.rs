@@ -1,24 +1,64 @@
 //! A panic's message in the host's log: a trap alone says where, and not why.
 
 use crate::log;
-use std::panic::PanicHookInfo;
+use crate::{Edits, Error, Lifecycle, Plugin, Pool, Preference, Unit, Verdict};
+use std::marker::PhantomData;
+use std::panic::{PanicHookInfo, set_hook};
 
-/// The linker has what stands in this section called before the first function of an instance.
-#[used]
-#[expect(unsafe_code, reason = "the section's name is the linker's word for what begins an instance")]
-// SAFETY: what stands there must be functions without arguments and results, and this is one.
-#[unsafe(link_section = ".init_array")]
-static SET_HOOK: extern "C" fn() = set_hook;
+/// A component whose calls tell the host what a panic said, before it ends them.
+pub struct Told<T>(PhantomData<T>);
 
-extern "C" fn set_hook() {
-    std::panic::set_hook(Box::new(tell));
+fn begin() {
+    set_hook(Box::new(tell));
 }
 
-/// In one line, where the standard library takes two.
+/// In one line, where the standard library takes several.
 fn tell(panic: &PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or_default();
+    let message: String = message.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
     match panic.location() {
         Some(place) => log::error(&format!("panicked at {place}: {message}")),
         None => log::error(&format!("panicked: {message}")),
+    }
+}
+
+impl<T: Plugin> Plugin for Told<T> {
+    fn enumerate() -> Result<Vec<Pool>, Error> {
+        begin();
+        T::enumerate()
+    }
+
+    fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
+        begin();
+        T::health(resource, units)
+    }
+
+    fn allocate(resource: String, units: Vec<Unit>) -> Result<Edits, Error> {
+        begin();
+        T::allocate(resource, units)
+    }
+}
+
+impl<T: Preference> Preference for Told<T> {
+    fn choose(
+        resource: String,
+        available: Vec<Unit>,
+        must_include: Vec<String>,
+        size: u32,
+    ) -> Result<Vec<String>, Error> {
+        begin();
+        T::choose(resource, available, must_include, size)
+    }
+}
+
+impl<T: Lifecycle> Lifecycle for Told<T> {
+    fn prepare(resource: String, units: Vec<Unit>) -> Result<(), Error> {
+        begin();
+        T::prepare(resource, units)
+    }
+
+    fn release(resource: String, units: Vec<Unit>) -> Result<(), Error> {
+        begin();
+        T::release(resource, units)
     }
 }

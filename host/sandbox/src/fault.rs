@@ -1,6 +1,6 @@
 //! Which of the families an error out of wasmtime belongs to.
 
-use crate::brief::message;
+use crate::brief::{cut, message};
 use crate::engine::STACK;
 use crate::meter::host_fault;
 use devgate_types::{CallError, GuestFault, GuestText, Limit, Limits};
@@ -24,7 +24,7 @@ pub(crate) fn classify(error: &wasmtime::Error, limits: &Limits, last_words: &st
     if let Some(trap) = error.downcast_ref::<Trap>() {
         return match trap {
             Trap::StackOverflow => GuestFault::Limit(Limit::Stack(STACK)).into(),
-            trap => GuestFault::Trap(GuestText::new(&trap_text(*trap, error, last_words))).into(),
+            trap => GuestFault::Trap(GuestText::of_trap(&trap_text(*trap, error, last_words))).into(),
         };
     }
     if error.is::<std::io::Error>() {
@@ -50,8 +50,8 @@ fn trap_text(trap: Trap, error: &wasmtime::Error, last_words: &str) -> String {
         text.push_str(&frames.join(" < "));
     }
     if !last_words.is_empty() {
-        // The message is what helps; it must not be what is cut off.
-        return format!("{last_words} ({text})");
+        // The message is what helps, and the places whole: neither may be what is cut off.
+        return format!("{} ({text})", cut(last_words, GuestText::MOST));
     }
     text
 }

@@ -22,7 +22,7 @@ const BESIDES: u64 = 128;
 /// The longest last words, in bytes, whatever they were put together from.
 const LAST_WORDS: usize = 512;
 /// What begins a panic's message in Rust.
-const PANIC: &str = " panicked at ";
+const PANIC: &str = "panicked at ";
 
 /// One call's lines, held to `limits.log`: what is over is dropped and counted.
 #[derive(Debug)]

@@ -30,6 +30,15 @@ impl GuestText {
     /// The most characters of one component's message that anybody is shown.
     pub const MOST: usize = 256;
 
+    /// The most characters of what is shown of a trap: what the component said last, and where it was.
+    pub const MOST_OF_TRAP: usize = 2 * Self::MOST;
+
+    /// Escapes the text of a trap and cuts it after [`Self::MOST_OF_TRAP`] characters.
+    #[must_use]
+    pub fn of_trap(text: &str) -> Self {
+        Self(escape(text, Self::MOST_OF_TRAP))
+    }
+
     /// Escapes `text` and cuts it after [`Self::MOST`] characters.
     #[must_use]
     pub fn new(text: &str) -> Self {
