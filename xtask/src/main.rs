@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 /// Builds, checks and shows devgate.
 ///
-/// On a fresh clone: `cargo xtask demo` shows it, `cargo xtask test` checks everything that CI checks.
+/// On a fresh clone: `cargo xtask demo` shows it, `cargo xtask test` checks what changes, and CI has `--full`.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
 struct Arguments {
@@ -71,7 +71,7 @@ enum Command {
     /// Of the last commit, and the same bytes for it each time: `--twice` makes it again from a clone elsewhere and compares
     /// (CONTRIBUTING.md). Signing and publishing are left to the maintainer.
     Release(release::Options),
-    /// Runs everything that CI runs, in order, with the time of each stage
+    /// Runs the stages of what CI runs, in order, with the time of each
     ///
     /// Stops at the first stage that fails, and names it. What cannot run on this machine is skipped and says why.
     Test(test::Options),
@@ -94,7 +94,7 @@ enum Command {
     Bench(Passed),
     /// Builds and runs the chaos test for hours: `cargo xtask soak --seed 7 --for 2h`
     ///
-    /// Prints a line for each calm and a summary at the end; CONTRIBUTING.md says what is done and held. `cargo xtask test` runs
+    /// Prints a line for each calm and a summary at the end; CONTRIBUTING.md says what is done and held. `cargo xtask test --full` runs
     /// a minute of the same. All options are those of the harness: `cargo xtask soak -- --help`.
     Soak(Direct),
 }

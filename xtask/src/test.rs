@@ -19,7 +19,7 @@ pub(crate) struct Options {
     /// Leave out what takes long and seldom fails: clippy, documentation, doc tests, spelling
     #[arg(long)]
     quick: bool,
-    /// Also build and test the example in all languages, which brings their tools (pip, npm), hold CDI files against the CNCF's
+    /// Also run tests that take long, build and test the example in all languages, which brings their tools (pip, npm), hold CDI files against the CNCF's
     /// library, and the static binaries and the image of them, and play the scenarios on a real Kubernetes: minutes each
     #[arg(long)]
     full: bool,

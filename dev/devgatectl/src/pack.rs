@@ -8,8 +8,8 @@ mod text;
 use crate::cli::PackArgs;
 use crate::inspect::{self, Report};
 use devgate::cli::Output;
-use devgate::transfer::LARGEST;
 use devgate::{exit, output};
+use devgate_types::ByteSize;
 use serde::Serialize;
 
 /// What is shown; its names are those of the JSON form.
@@ -26,20 +26,28 @@ struct Packed {
     component: Report,
 }
 
+/// The largest input: debug information is some twenty times what runs.
+pub(crate) const LARGEST_BUILD: ByteSize = ByteSize::mib(512);
+
 /// Names of a few functions that are left out are nothing to keep a file for.
 const WORTH_SAYING: usize = 16 << 10;
 
 /// Runs the command.
 pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
     let from = args.input.display().to_string();
-    // What is larger than any component may be becomes none.
-    let bytes = inspect::read(&args.input, LARGEST.0)?;
+    let bytes = inspect::read(&args.input, LARGEST_BUILD.0)?;
     let refused = |error: anyhow::Error| match error.downcast_ref::<exit::Coded>() {
         Some(_) => error,
         None => exit::with_code(exit::FOUND, format!("{from}: {error:#}")),
     };
     let mut encoded = encode::component(&bytes, args.wit.as_deref(), args.world.as_deref()).map_err(refused)?;
-    let component = strip::strip(&about::describe(&args.about, &encoded.bytes).map_err(refused)?).map_err(refused)?;
+    let mut component = about::describe(&args.about, &encoded.bytes).map_err(refused)?;
+    // Written over its input, it would be the only one with names.
+    let is_in_place =
+        || args.out.canonicalize().is_ok_and(|out| args.input.canonicalize().is_ok_and(|input| input == out));
+    if !is_in_place() {
+        component = strip::strip(&component).map_err(refused)?;
+    }
     if encoded.bytes.len() > component.len() + WORTH_SAYING {
         let left_out = encoded.bytes.len() - component.len();
         encoded.notes.push(format!(

@@ -8,19 +8,19 @@ mod source;
 
 use crate::cli::TraceArgs;
 use crate::inspect;
+use crate::pack::LARGEST_BUILD;
 use anyhow::Context;
 use devgate::cli::Output;
 use devgate::transfer::LARGEST;
 use devgate::{exit, output};
-use devgate_types::{ByteSize, escape};
+use devgate_types::escape;
 use module::Module;
 use serde::Serialize;
 use source::{Line, Sources};
 use std::fmt::Write as _;
 use std::io::Read;
+use std::path::Path;
 
-/// The largest file with debug information, which is some twenty times what runs.
-const LARGEST_DEBUG: ByteSize = ByteSize::mib(512);
 /// The most of standard input, and the most places in it.
 const MOST_TEXT: u64 = 1 << 20;
 const MOST_PLACES: usize = 1_000;
@@ -30,12 +30,14 @@ const MOST_PLACES: usize = 1_000;
 struct Frame {
     /// As it was asked for.
     place: String,
-    /// The function's number; the message's own is checked against it.
+    /// The function's number.
     function: u32,
     /// What it is called, where a file has its name.
     name: Option<String>,
     /// Where in the source this is: what was inlined first, then what it was inlined into.
     lines: Vec<Line>,
+    /// Why it is not known, if so.
+    problem: Option<String>,
 }
 
 /// A place as a message has it.
@@ -52,45 +54,62 @@ pub(crate) fn trace(args: &TraceArgs) -> anyhow::Result<u8> {
         Output::Text => output::print(&text(&frames, args.debug.is_some()))?,
         Output::Json => output::print_json(&frames)?,
     }
-    Ok(exit::OK)
+    Ok(if frames.iter().any(|frame| frame.problem.is_some()) { exit::FOUND } else { exit::OK })
 }
 
 fn look(args: &TraceArgs) -> anyhow::Result<Vec<Frame>> {
     let places = places(args)?;
-    let file = args.component.display().to_string();
-    let refused = |file: &str, error: anyhow::Error| exit::with_code(exit::FOUND, format!("{file}: {error:#}"));
     let bytes = inspect::read(&args.component, LARGEST.0)?;
-    let modules = Module::all(&bytes).map_err(|error| refused(&file, error))?;
+    let modules = modules(&args.component, &bytes)?;
     let debug =
-        args.debug.as_ref().map(|path| anyhow::Ok((path.display().to_string(), inspect::read(path, LARGEST_DEBUG.0)?)));
-    let debug = debug.transpose()?;
-    let with_debug = debug.as_ref().map(|(file, bytes)| Module::all(bytes).map_err(|error| refused(file, error)));
-    let with_debug = with_debug.transpose()?.unwrap_or_default();
+        args.debug.as_ref().map(|path| anyhow::Ok((path, inspect::read(path, LARGEST_BUILD.0)?))).transpose()?;
+    let with_debug = debug.as_ref().map(|(path, bytes)| self::modules(path, bytes)).transpose()?;
+    let same = |module: &Module<'_>| with_debug.iter().flatten().position(|twin| twin.code == module.code);
+    if let (Some((path, _)), None) = (&debug, modules.iter().find_map(same)) {
+        let (debug, file) = (path.display(), args.component.display());
+        return Err(exit::with_code(
+            exit::FOUND,
+            format!("{debug}: is of another build than {file}: it has not its code"),
+        ));
+    }
+    let sources: Vec<_> = with_debug.iter().flatten().map(Sources::of).collect();
     let frame = |place: Place| {
-        let module = modules.iter().find(|module| module.has(place.offset));
-        let module = module.with_context(|| format!("{place} is in no function of it; is it the file that ran?"));
-        let module = module.map_err(|error| refused(&file, error))?;
-        let Some((debug, _)) = &debug else {
-            return frame(module, module, place).map_err(|error| refused(&file, error));
-        };
-        let twin = with_debug.iter().find(|twin| twin.code == module.code);
-        let twin = twin.with_context(|| format!("is of another build than {file}: no module in it has its code"));
-        frame(module, twin.map_err(|error| refused(debug, error))?, place).map_err(|error| refused(&file, error))
+        let found = modules.iter().find(|module| module.has(place.offset)).map(|module| {
+            // What has no twin was put between module and host: WASI's adapter.
+            let twin = same(module).and_then(|n| Some((with_debug.as_ref()?.get(n)?, sources.get(n)?)));
+            frame(module, twin, place)
+        });
+        let found = found.unwrap_or_else(|| Err(anyhow::anyhow!("is in no function of it; is it the file that ran?")));
+        found.unwrap_or_else(|error| Frame { problem: Some(format!("{error:#}")), ..Frame::of(place) })
     };
-    places.into_iter().map(frame).collect()
+    Ok(places.into_iter().map(frame).collect())
+}
+
+fn modules<'a>(file: &Path, bytes: &'a [u8]) -> anyhow::Result<Vec<Module<'a>>> {
+    Module::all(bytes).map_err(|error| exit::with_code(exit::FOUND, format!("{}: {error:#}", file.display())))
 }
 
 /// What is at a place of `module`, by what its `twin` says of the same code.
-fn frame(module: &Module<'_>, twin: &Module<'_>, place: Place) -> anyhow::Result<Frame> {
+fn frame(
+    module: &Module<'_>,
+    twin: Option<(&Module<'_>, &anyhow::Result<Sources<'_>>)>,
+    place: Place,
+) -> anyhow::Result<Frame> {
     let within = module.offset_in_code(place.offset);
-    let function = module.function(within).with_context(|| format!("{place} is between two functions of it"))?;
-    anyhow::ensure!(function == place.function, "{place} is in function {function}; is it the file that ran?");
-    Ok(Frame {
-        place: place.to_string(),
-        function,
-        name: twin.name(function),
-        lines: Sources::of(twin)?.lines(within)?,
-    })
+    let function = module.function(within).context("is between two functions")?;
+    anyhow::ensure!(function == place.function, "is in function {function}; is it the file that ran?");
+    let (name, lines) = match twin {
+        None => (module.name(function), Vec::new()),
+        Some((twin, Ok(sources))) => (twin.name(function), sources.lines(within)?),
+        Some((_, Err(error))) => anyhow::bail!("{error:#}"),
+    };
+    Ok(Frame { name, lines, ..Frame::of(place) })
+}
+
+impl Frame {
+    fn of(place: Place) -> Self {
+        Self { place: place.to_string(), function: place.function, name: None, lines: Vec::new(), problem: None }
+    }
 }
 
 /// Those of the arguments, or of standard input.
@@ -128,7 +147,7 @@ const LONGEST_NAME: usize = 100;
 
 fn text(frames: &[Frame], has_debug: bool) -> String {
     let mut text = String::new();
-    for Frame { place, name, lines, .. } in frames {
+    for Frame { place, name, lines, problem, .. } in frames {
         let mut place = place.as_str();
         for line in lines {
             let name = line.function.as_ref().or(name.as_ref()).map_or("?", String::as_str);
@@ -136,13 +155,13 @@ fn text(frames: &[Frame], has_debug: bool) -> String {
             place = "";
         }
         if lines.is_empty() {
-            let name = name.as_deref().unwrap_or("?");
+            let name = name.as_ref().or(problem.as_ref()).map_or("?", String::as_str);
             let _ = writeln!(text, "{place:16} {}", escape(name, LONGEST_NAME));
         }
     }
-    if frames.iter().all(|frame| frame.name.is_none()) {
+    if frames.iter().all(|frame| frame.name.is_none() && frame.problem.is_none()) {
         text += match has_debug {
-            true => "neither file has names: build without strip and with debug = \"line-tables-only\", then pack\n",
+            true => "neither file has names: build with debug information and without strip, then pack\n",
             false => "it has no names: give --debug the file that `devgatectl pack` made it of\n",
         };
     }

@@ -20,7 +20,7 @@ Exit codes:
 /// Options of `devgatectl pack`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PackArgs {
-    /// A core module, as a linker makes it; or a component, which gets what describes it and loses names and debug information
+    /// A core module, as a linker makes it; or a component, which gets what describes it and, written elsewhere, loses names and debug information
     #[arg(value_name = "FILE")]
     pub(crate) input: PathBuf,
 

@@ -13,6 +13,7 @@ Examples:
 Exit codes:
   0  each place was found
   1  a file cannot be read
+  2  no place was given
   5  a place is in no function of the component, or the file with debug information is of another build";
 
 /// Options of `devgatectl trace`.

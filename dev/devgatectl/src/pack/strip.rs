@@ -10,12 +10,19 @@ const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE_SECTION: u8 = 1;
 const COMPONENT_SECTION: u8 = 4;
 const CUSTOM_SECTION: u8 = 0;
+/// How deep components may stand in components.
+const DEEPEST: usize = 32;
 
 /// The same code without them, in modules within it too.
 ///
 /// # Errors
-/// Where a section's length is not there.
+/// Where it is cut off, or nests too deep.
 pub(super) fn strip(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+    at_depth(bytes, DEEPEST)
+}
+
+fn at_depth(bytes: &[u8], depth: usize) -> anyhow::Result<Vec<u8>> {
+    ensure!(depth > 0, "has components within components, more than {DEEPEST} deep");
     let is_component = bytes.starts_with(COMPONENT);
     let (preamble, _) = bytes.split_at_checked(PREAMBLE).context("is damaged")?;
     let mut stripped = preamble.to_vec();
@@ -26,7 +33,9 @@ pub(super) fn strip(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
         let contents = reader.read_bytes(usize::try_from(size)?)?;
         match id {
             CUSTOM_SECTION if is_left_out(contents, is_component)? => {}
-            MODULE_SECTION | COMPONENT_SECTION if is_component => section(&mut stripped, id, &strip(contents)?)?,
+            MODULE_SECTION | COMPONENT_SECTION if is_component => {
+                section(&mut stripped, id, &at_depth(contents, depth - 1)?)?
+            }
             _ => section(&mut stripped, id, contents)?,
         }
     }
