@@ -231,6 +231,19 @@ impl HeldUnits {
         state.unseen = early.map(|(_, last)| (last, last));
     }
 
+    /// The plugin knows nothing of these any more: they are looked after as what no plugin lists, until one does again.
+    pub(crate) fn disclaim_all(&self) {
+        let state = std::mem::take(&mut *self.state.lock());
+        for (id, held) in state.all {
+            self.allocations.disclaim(&held.resource, &id);
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn ids(&self) -> Vec<UnitId> {
+        self.state.lock().all.keys().cloned().collect()
+    }
+
     /// Whether no consumer has anything.
     pub(crate) fn is_empty(&self) -> bool {
         self.state.lock().all.is_empty()
@@ -359,16 +372,6 @@ impl HeldUnits {
         let failure = state.failures.get(id).filter(|failure| failure.again <= Instant::now())?;
         let held = state.all.get(id).filter(|_| failure.what != FailedCall::Start)?;
         Some((held.clone(), failure.what))
-    }
-}
-
-impl Drop for HeldUnits {
-    /// Who had these knows nothing of them any more: they are looked after as what no plugin lists.
-    fn drop(&mut self) {
-        let state = std::mem::take(&mut *self.state.lock());
-        for (id, held) in state.all {
-            self.allocations.disclaim(&held.resource, &id);
-        }
     }
 }
 

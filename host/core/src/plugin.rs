@@ -18,7 +18,6 @@ pub(crate) use reload::{Command, ReloadProblem, try_out};
 
 use crate::backoff::Backoff;
 use crate::calls::Calls;
-use crate::held_units::HeldUnits;
 use crate::id_rate_limit::IdRateLimit;
 use crate::ledger::PluginIndex;
 use crate::resource::{Core, Resource, sweep};
@@ -79,7 +78,7 @@ pub(crate) struct Plugin {
     /// Who waits to be told what a look found.
     asked: Vec<oneshot::Sender<Surveyed>>,
     /// Lets go of what no pod has any more, as long as the plugin is there.
-    _sweep: JoinSet<()>,
+    sweep: JoinSet<()>,
 }
 
 struct Failing {
@@ -99,10 +98,7 @@ impl Plugin {
         let name = calls.grants.policy.name.clone();
         calls.services.is_at(index);
         let (ledger, allocations) = (shared.ledger.clone(), shared.around.allocations.clone());
-        let before = shared.registry.plugins().into_iter().find(|core| core.index == index);
-        let held_units = before.map(|core| Arc::clone(&core.held_units));
-        let held_units = held_units.unwrap_or_else(|| Arc::new(HeldUnits::new(allocations.clone())));
-        let core = Arc::new(Core::new(name, index, ledger, held_units, allocations, Arc::clone(&calls)));
+        let core = Arc::new(Core::new(name, index, ledger, allocations, Arc::clone(&calls)));
         shared.registry.meet(&core);
         shared.ledger.knows(index, Arc::clone(&calls.grants));
         let policy = &calls.grants.policy;
@@ -125,7 +121,7 @@ impl Plugin {
             farewell: BTreeMap::new(),
             forgotten: 0,
             asked: Vec::new(),
-            _sweep: sweeping,
+            sweep: sweeping,
         };
         plugin.watch_node();
         plugin

@@ -47,6 +47,8 @@ pub struct Plugins {
     failures: Failures,
     /// Leave to read or compile a component for a reload.
     loads: KeyedLock<(Work, PluginName)>,
+    /// Each plugin has its place in the ledger for itself.
+    places: KeyedLock<PluginIndex>,
     /// What is saved and forgotten besides.
     keepers: JoinSet<()>,
     devices: Arc<AllDevices>,
@@ -99,6 +101,7 @@ impl Plugins {
             tasks: JoinSet::new(),
             leaving: BTreeMap::new(),
             loads: KeyedLock::default(),
+            places: KeyedLock::default(),
             keepers: JoinSet::new(),
             devices,
         };
@@ -136,11 +139,24 @@ impl Plugins {
 
     fn begin(&mut self, index: PluginIndex, calls: Arc<Calls>) {
         let (commands, obeyed) = mpsc::channel(COMMANDS);
-        let plugin = Plugin::new(index, Arc::clone(&calls), obeyed, self.shared.clone());
         let name = calls.grants.policy.name.clone();
         let watched = self.failures.of_task(name.clone());
+        let (shared, order, of_plugin) = (self.shared.clone(), self.order.clone(), Arc::clone(&calls));
+        let new = move || Plugin::new(index, of_plugin, obeyed, shared);
+        // One that is back before the one that was told to leave has ended begins where that ends.
+        let begun = match self.places.try_lock(&[index]) {
+            Some(place) => Ok((place, new())),
+            None => Err(new),
+        };
+        let (places, registry) = (self.places.clone(), self.shared.registry.clone());
         self.tasks.spawn(async move {
+            let (place, plugin) = match begun {
+                Ok(begun) => begun,
+                Err(new) => (places.lock(&[index]).await, new()),
+            };
+            registry.arrange(&order);
             plugin.run().await;
+            drop(place);
             watched.has_left();
             index
         });

@@ -103,11 +103,11 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// Whether it is of the unit with this id.
+    /// Whether it is of this unit of this resource, or names it as the first of several.
     #[must_use]
-    pub fn names(&self, id: &str) -> bool {
+    pub fn names(&self, resource: &str, id: &str) -> bool {
         let rest = self.what.strip_prefix("id ").and_then(|rest| rest.strip_prefix(id));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" and ") || rest == format!(" of {resource}"))
     }
 }
 

@@ -18,6 +18,8 @@ mod held;
 mod list;
 #[path = "bench/load.rs"]
 mod load;
+#[path = "bench/neighbours.rs"]
+mod neighbours;
 #[path = "bench/socket.rs"]
 mod socket;
 #[path = "bench/table.rs"]
@@ -69,6 +71,8 @@ enum Part {
     List,
     /// Start, memory and idleness
     Load,
+    /// `Allocate` beside each attacker: minutes, and only where it is named
+    Neighbours,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -99,6 +103,9 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Load) {
         runtime.block_on(load::measure(&mut table, args.idle))?;
+    }
+    if args.only == Some(Part::Neighbours) {
+        runtime.block_on(neighbours::measure(&mut table))?;
     }
     let json = match args.json {
         Some(file) => file,

@@ -7,6 +7,7 @@ use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
 use crate::look::verdicts;
+use crate::status::State;
 use crate::survey::Surveyed;
 use crate::units::Rejection;
 use crate::units::UnitRecord;
@@ -174,6 +175,8 @@ impl Plugin {
         self.shared.labels.expects(&policy.name, &policy.labels, &self.core.recorder);
         self.relabel = true;
         self.failing = None;
+        // What it found by the trial stands from now on, however long it failed before.
+        self.core.recorder.set_state(State::Serving);
         self.take_answer(candidate.inventory, candidate.rejected);
         // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
         let units = self.units.inventory().units();
@@ -228,13 +231,14 @@ impl Plugin {
         for resource in self.resources.values() {
             resource.withdraw();
         }
-        tokio::time::sleep(DRAIN_TIME).await;
-        if self.core.ledger.has_left(self.core.index) {
-            for resource in std::mem::take(&mut self.resources).into_keys() {
-                self.shared.registry.remove(self.core.index, &resource);
-            }
+        let until = tokio::time::Instant::now() + DRAIN_TIME;
+        let is_away = || self.core.ledger.has_left(self.core.index);
+        while is_away() && tokio::time::timeout_at(until, ledger.changed()).await.is_ok_and(|changed| changed.is_ok()) {
         }
-        // One that is back in the policy looks after its own place again.
+        for resource in std::mem::take(&mut self.resources).into_keys() {
+            self.shared.registry.remove(self.core.index, &resource);
+        }
+        // One that is back in the policy, and waits for the end of this one, looks after them again.
         while self.core.ledger.has_left(self.core.index) && self.has_held_units() {
             // What was handed out before the host started is in no ledger.
             let changed = tokio::time::timeout(DRAIN_TIME, ledger.changed()).await;
@@ -242,6 +246,11 @@ impl Plugin {
                 break;
             }
         }
+        // What is done to a unit at this moment is done before another one may do something to it.
+        let _turns =
+            tokio::time::timeout(self.busy(), self.core.held_units.locks.lock(&self.core.held_units.ids())).await;
+        self.sweep.shutdown().await;
+        self.core.held_units.disclaim_all();
         tracing::info!(plugin = name, "plugin {name}: is not in the policy any more and has ended");
     }
 }

@@ -303,12 +303,8 @@ impl Plugins {
     }
 
     async fn apply(&mut self, policy: &Policy, trials: Vec<Trial>, reloaded: &Reloaded) {
-        for name in &reloaded.gone {
-            if let Some(running) = self.running.remove(name) {
-                self.leaving.insert(running.index, name.clone());
-                drop(running.commands.send(Command::Leave).await);
-            }
-        }
+        let gone: Vec<_> = reloaded.gone.iter().filter_map(|name| Some((name, self.running.remove(name)?))).collect();
+        self.leaving.extend(gone.iter().map(|(name, running)| (running.index, (*name).clone())));
         let mut order: Vec<(PluginIndex, String)> = Vec::new();
         for name in policy.plugins.keys() {
             let running = self.running.get(name).map(|running| running.index);
@@ -318,6 +314,10 @@ impl Plugins {
         }
         self.shared.ledger.arrange(&order);
         self.order = policy.plugins.keys().cloned().collect();
+        // They look there whether they are back by now.
+        for (_, running) in gone {
+            drop(running.commands.send(Command::Leave).await);
+        }
         for trial in trials {
             if let Some(running) = self.running.get_mut(&trial.name) {
                 running.calls = trial.calls;

@@ -20,8 +20,8 @@ pub(crate) struct Core {
     pub(crate) index: PluginIndex,
     pub(crate) ledger: Ledger,
     pub(crate) allocations: Allocations,
-    /// What pods have or may have: together with the one that was told to leave, where the plugin is back in the policy before that has ended.
-    pub(crate) held_units: Arc<HeldUnits>,
+    /// What pods have or may have.
+    pub(crate) held_units: HeldUnits,
     /// What is not given for a while, because calls about it keep failing.
     pub(crate) breaker: Breaker,
     /// Replaced as a whole when the policy or the component is reloaded: each piece of work takes it once.
@@ -41,7 +41,6 @@ impl Core {
         name: PluginName,
         index: PluginIndex,
         ledger: Ledger,
-        held_units: Arc<HeldUnits>,
         allocations: Allocations,
         calls: Arc<Calls>,
     ) -> Self {
@@ -50,7 +49,7 @@ impl Core {
             name,
             index,
             ledger,
-            held_units,
+            held_units: HeldUnits::new(allocations.clone()),
             breaker: Breaker::default(),
             allocations,
             calls: RwLock::new(calls),

@@ -223,7 +223,7 @@ impl ExplainedUnit {
         let mut more: Vec<_> = device.into_iter().flat_map(|device| &device.causes).cloned().collect();
         let another = |cause: &str, reason: String| CauseStatus { cause: cause.to_owned(), reason };
         let mut rejected = plugin.into_iter().flat_map(|plugin| &plugin.rejected);
-        if let (None, Some(it)) = (device, rejected.find(|it| it.names(&self.id))) {
+        if let (None, Some(it)) = (device, rejected.find(|it| it.names(&self.resource, &self.id))) {
             more.push(another("rejected", format!("the host that runs here rejects {}: {}", it.what, it.why)));
         }
         if let Some(until) = running.hidden_until(&self.resource, &self.id) {
