@@ -1,6 +1,6 @@
 ;; tries: to write over what of its runner is behind its memory, with one instruction
 ;; stopped by: bounds of a memory
-;; reads: enumerate trapped: out of bounds memory access in enumerate
+;; reads: enumerate trapped: out of bounds memory access at
 ;; wins: says @name has won
 ;; off: as gives-room-beyond-its-memory
 (enumerate

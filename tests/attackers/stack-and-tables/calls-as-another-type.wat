@@ -1,6 +1,6 @@
 ;; tries: to call a function by a table as if it had other parameters
 ;; stopped by: checks of a call by table
-;; reads: enumerate trapped: indirect call type mismatch in enumerate
+;; reads: enumerate trapped: indirect call type mismatch at
 ;; wins: says @name has won
 ;; off: none, because the engine puts them into all code that it makes
 (table $calls 1 funcref)

@@ -1,6 +1,6 @@
 ;; tries: to write into its runner's memory behind a table
 ;; stopped by: checks of a call by table
-;; reads: enumerate trapped: undefined element: out of bounds table access in enumerate
+;; reads: enumerate trapped: undefined element: out of bounds table access at
 ;; wins: says @name has won
 ;; off: as calls-as-another-type
 (table $calls 2 funcref)

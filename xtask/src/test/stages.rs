@@ -144,20 +144,25 @@ fn clippy() -> Result<Outcome> {
 
 /// Tests that take long: every component against everything, attackers, chaos, fuzzing, projects that are built. By the beginnings of
 /// their names.
-const LONG: [&str; 17] = [
+const LONG: [&str; 22] = [
     "any_compiler_is_heard",
     "any_host_is_served",
     "any_recording_is_refused",
     "any_runner_is_heard",
+    "a_gpu_that_fails_is_unhealthy_and_not_gone",
+    "a_lease_whose_plugin_leaves_the_policy",
     "at_every_number_that_is_not_listed",
     "attackers::",
     "chaos::",
     "compiling::a_component_that_compiles_without_end",
     "every_component_with_a_recorded_node",
     "every_fault_fails_its_check",
+    "every_way_of_asking_is_answered",
     "guide::",
+    "its_components_and_policies_do_what_they_did",
     "languages::",
     "new_project::",
+    "the_node_s_labels_follow_its_devices",
     "the_scenarios_of_all_components",
     "what_the_plain_linker_makes",
     "what_was_given_anew_while_others",
