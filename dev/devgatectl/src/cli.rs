@@ -89,8 +89,8 @@ pub(crate) enum Command {
     ///
     /// Linkers for C, Go and others make a core module. Its world is in it, where the bindings' generator put it there, or is
     /// given. WASI preview 1 is put in between only where the module imports it. Of a component, what describes it is changed.
-    /// Names of functions and debug information are left out: keep FILE for `trace`. Shows size, digest and imports with the policy's key that each needs. The same input makes the same bytes. What
-    /// this host could not run is not written.
+    /// Names of functions and debug information are left out: keep FILE for `trace`. Shows size, digest and imports with the policy's key
+    /// that each needs. The same input makes the same bytes. What this host could not run is not written.
     #[command(after_help = pack::PACK_HELP)]
     Pack(PackArgs),
 

@@ -48,7 +48,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     }
     let text = machine::policy(&offered);
     let policy = devgate_policy::parse(&[PolicyFile { name: "the demo's policy", text: &text }])?;
-    let mut stage = test_host_for(args, &args.node_root, &text).await?;
+    let mut stage = stage_for(args, &args.node_root, &text).await?;
 
     story.grants(&node, &policy)?;
     registered(&mut story, &stage, &offered).await.context("step 2, registration")?;
@@ -60,7 +60,7 @@ async fn tell(args: &DemoArgs) -> anyhow::Result<()> {
     story.end(begun.elapsed())
 }
 
-async fn test_host_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<Stage> {
+async fn stage_for(args: &DemoArgs, node_root: &Path, policy: &str) -> anyhow::Result<Stage> {
     let setup = Setup {
         policy,
         components: &args.components,
@@ -109,7 +109,7 @@ async fn failed(story: &mut Story, args: &DemoArgs, stage: &Stage, offered: &[Of
             let dir = tempfile::tempdir()?;
             let recording = dir.path().join("node.umockdev");
             std::fs::write(&recording, RECORDED)?;
-            let mut second = test_host_for(args, &recording, &machine::policy(&offered)).await?;
+            let mut second = stage_for(args, &recording, &machine::policy(&offered)).await?;
             let outage =
                 Outage::find(&recording, &second.node_root, &offered).context("the recorded node has no device")?;
             second

@@ -1,6 +1,8 @@
 //! `devgate status`: asks the host that runs here what it does.
 
 pub mod ask;
+#[cfg(test)]
+mod keys;
 pub(crate) mod text;
 
 use crate::cli::{Output, StatusArgs};

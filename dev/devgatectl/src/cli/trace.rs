@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// What `devgatectl trace --help` says last.
 pub(super) const TRACE_HELP: &str = "\
 Examples:
-  devgatectl trace vendor.wasm --debug target/wasm32-unknown-unknown/release/vendor.wasm 109@0x1b3f 37@0x1001
+  devgatectl trace vendor.wasm --debug target/wasm32-unknown-unknown/traced/vendor.wasm 109@0x1b3f 37@0x1001
   devgate status | grep 'wasm `unreachable`' | devgatectl trace vendor.wasm --debug core.wasm -
 
 Exit codes:
