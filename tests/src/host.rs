@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 /// How long anything may take before a test calls it failed: this machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running host and its kubelet.
 pub struct Host {
@@ -146,7 +146,7 @@ impl Host {
     /// When it does not come, with what came instead and the host's log.
     pub async fn wait(&self, seen: impl Fn(&StandIn) -> bool) -> anyhow::Result<Duration> {
         let begun = Instant::now();
-        let waited = self.kubelet.wait_for(PATIENCE, seen).await;
+        let waited = self.kubelet.wait_for(TIMEOUT, seen).await;
         waited.with_context(|| format!("the host's log:\n{}", self.last_words()))?;
         Ok(begun.elapsed())
     }
@@ -164,7 +164,7 @@ impl Host {
     /// # Errors
     /// When it does not come, with the log.
     pub async fn logged(&self, wanted: impl Fn(&Line) -> bool) -> anyhow::Result<Line> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(line) = self.lines().into_iter().find(|line| wanted(line)) {
                 return Ok(line);
@@ -212,7 +212,7 @@ impl Host {
     /// When it does not come.
     pub async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
         let mut child = self.child.take().context("the host does not run")?;
-        let status = tokio::time::timeout(PATIENCE, child.wait()).await;
+        let status = tokio::time::timeout(TIMEOUT, child.wait()).await;
         Ok(status.with_context(|| format!("the host did not end; its log:\n{}", self.last_words()))??)
     }
 

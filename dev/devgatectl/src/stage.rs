@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 /// The longest that anything may take for which no time was set.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// How often what gives no event is looked at.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 /// How many lines of a log are shown when something went wrong.
@@ -142,19 +142,19 @@ impl Stage {
 
     /// Waits for the kubelet to see something.
     pub(crate) async fn wait(&self, seen: impl Fn(&StandIn) -> bool) -> anyhow::Result<()> {
-        let waited = self.kubelet.wait_for(PATIENCE, seen).await;
+        let waited = self.kubelet.wait_for(TIMEOUT, seen).await;
         waited.with_context(|| format!("the host's log:\n{}", self.last_words()))
     }
 
     /// Waits for a line in the host's log.
     pub(crate) async fn logged(&self, wanted: impl Fn(&Line) -> bool) -> anyhow::Result<Line> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(line) = self.lines().into_iter().find(|line| wanted(line)) {
                 return Ok(line);
             }
             if Instant::now() > deadline {
-                bail!("the host did not log it within {PATIENCE:?}; its log:\n{}", self.last_words());
+                bail!("the host did not log it within {TIMEOUT:?}; its log:\n{}", self.last_words());
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -165,7 +165,7 @@ impl Stage {
         let mut host = self.host.take().context("the host does not run")?;
         let pid = host.id().and_then(|id| Pid::from_raw(id.cast_signed())).context("the host has ended by itself")?;
         kill_process(pid, Signal::TERM).context("send SIGTERM")?;
-        let status = tokio::time::timeout(PATIENCE, host.wait()).await.context("the host did not stop")??;
+        let status = tokio::time::timeout(TIMEOUT, host.wait()).await.context("the host did not stop")??;
         if !status.success() {
             bail!("the host ended with {status}; its log:\n{}", self.last_words());
         }

@@ -22,8 +22,8 @@ use std::io::Read;
 use std::path::Path;
 
 /// The most of standard input, and the most places in it.
-const MOST_TEXT: u64 = 1 << 20;
-const MOST_PLACES: usize = 1_000;
+const MAX_TEXT: u64 = 1 << 20;
+const MAX_PLACES: usize = 1_000;
 
 /// What is shown; its names are those of the JSON form.
 #[derive(Debug, Serialize)]
@@ -117,10 +117,10 @@ fn places(args: &TraceArgs) -> anyhow::Result<Vec<Place>> {
     let mut text = args.places.join(" ");
     if text == "-" {
         text.clear();
-        std::io::stdin().take(MOST_TEXT).read_to_string(&mut text).context("standard input")?;
+        std::io::stdin().take(MAX_TEXT).read_to_string(&mut text).context("standard input")?;
     }
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '@');
-    let found: Vec<_> = words.filter_map(Place::parse).take(MOST_PLACES).collect();
+    let found: Vec<_> = words.filter_map(Place::parse).take(MAX_PLACES).collect();
     if found.is_empty() {
         let text = escape(&text, 80);
         return Err(exit::with_code(exit::USAGE, format!("{text}: there is no place in it, such as 109@0x1b3f")));

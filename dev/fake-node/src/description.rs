@@ -16,9 +16,9 @@ pub(super) use device::Description;
 pub(crate) use subsystem::automatic_subsystem;
 
 /// The largest recording, in bytes.
-pub(crate) const MOST_RECORDING_BYTES: usize = 64 << 20;
+pub(crate) const MAX_RECORDING_BYTES: usize = 64 << 20;
 /// The longest line, in bytes.
-pub(super) const MOST_LINE_BYTES: usize = 1 << 20;
+pub(super) const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// The property whose values are lines of ours: umockdev refuses lines that it does not know, and takes any property.
 pub(super) const HIDDEN: &str = "DEVGATE=";
@@ -32,8 +32,8 @@ pub(super) struct Problem {
 /// Adds what `text` describes to a world, which is no good any more after an error.
 pub(crate) fn add(world: &mut World, name: &str, text: &str) -> Result<(), RecordingError> {
     let name = escape(name, 256);
-    if text.len() > MOST_RECORDING_BYTES {
-        return Err(RecordingError::TooLarge { name, most: MOST_RECORDING_BYTES });
+    if text.len() > MAX_RECORDING_BYTES {
+        return Err(RecordingError::TooLarge { name, most: MAX_RECORDING_BYTES });
     }
     parse(world, text).map_err(|Problem { line, text }| RecordingError::Malformed { name, line, problem: text })
 }
@@ -45,8 +45,8 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
     for (index, line) in text.split('\n').enumerate() {
         let number = index + 1;
         let at = |text: String| Problem { line: number, text };
-        if line.len() > MOST_LINE_BYTES {
-            return Err(at(format!("longer than {MOST_LINE_BYTES} bytes")));
+        if line.len() > MAX_LINE_BYTES {
+            return Err(at(format!("longer than {MAX_LINE_BYTES} bytes")));
         }
         let line = line.strip_suffix('\r').unwrap_or(line);
         if line.is_empty() {

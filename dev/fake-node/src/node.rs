@@ -1,7 +1,7 @@
 //! A recorded node as a whole: where it comes from, and what may be done with it.
 
 use crate::change::Change;
-use crate::description::MOST_RECORDING_BYTES;
+use crate::description::MAX_RECORDING_BYTES;
 use crate::recorded::Recorded;
 use crate::world::World;
 use crate::{RecordingError, Written};
@@ -87,7 +87,7 @@ impl RecordedNode {
             return Err(RecordingError::NotARecording { path: file.to_string_lossy().into_owned() });
         }
         let mut bytes = Vec::new();
-        let most = MOST_RECORDING_BYTES as u64 + 1;
+        let most = MAX_RECORDING_BYTES as u64 + 1;
         File::from(opened).take(most).read_to_end(&mut bytes).map_err(failed)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         Self::parse(&name, &text_of(&name, bytes)?)
@@ -187,8 +187,8 @@ impl RecordedNode {
 
 /// A recording's text.
 fn text_of(name: &str, bytes: Vec<u8>) -> Result<String, RecordingError> {
-    if bytes.len() > MOST_RECORDING_BYTES {
-        return Err(RecordingError::TooLarge { name: escape(name, 256), most: MOST_RECORDING_BYTES });
+    if bytes.len() > MAX_RECORDING_BYTES {
+        return Err(RecordingError::TooLarge { name: escape(name, 256), most: MAX_RECORDING_BYTES });
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());

@@ -5,8 +5,8 @@ use crate::told::{self, Watchers};
 use crate::world::{Entry, World};
 use crate::{RecordingError, description, undo};
 use devgate_node::tree::{
-    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL,
-    NOT_WRITABLE, Readers, Tree,
+    IS_DIRECTORY, IS_LINK, IS_NO_FILE, IS_NO_LINK, Kind, Look, MAX_ENTRIES, MAX_READ_BYTES, NOT_FOR_ALL, NOT_WRITABLE,
+    Readers, Tree,
 };
 use devgate_node::{EventSource, KernelLine, LogSource, NodeEvent, ReadError, Sink, Unread, Watch};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -107,7 +107,7 @@ impl Tree for Recorded {
                     return Err(ReadError::Invalid("offset is beyond what a file can have"));
                 }
                 let from = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
-                let to = from.saturating_add(length.min(MOST_READ_BYTES)).min(content.len());
+                let to = from.saturating_add(length.min(MAX_READ_BYTES)).min(content.len());
                 Ok(content.get(from..to).unwrap_or_default().to_vec())
             }
             Entry::Directory => Err(IS_DIRECTORY),
@@ -119,8 +119,8 @@ impl Tree for Recorded {
     fn list(&self, path: &str) -> Result<Vec<(String, Kind)>, ReadError> {
         self.with(|world| {
             let entries = world.directory(path)?;
-            if entries.len() > MOST_ENTRIES {
-                return Err(ReadError::TooLarge { most: MOST_ENTRIES });
+            if entries.len() > MAX_ENTRIES {
+                return Err(ReadError::TooLarge { most: MAX_ENTRIES });
             }
             Ok(entries.iter().map(|(name, entry)| (name.clone(), entry.kind())).collect())
         })

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 /// The most directories, files, links and nodes of one recording together: what stops a short text from becoming a
 /// large world, as each path makes all the directories on its way.
-const MOST_ENTRIES: usize = 2_000_000;
+const MAX_ENTRIES: usize = 2_000_000;
 /// The most components of a path. The deepest device of a real node has some twenty.
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The most lines of the kernel's log that a recording has, and the most bytes of one (`PRINTKRB_RECORD_MAX`, escaped).
-const MOST_LINES: usize = 100_000;
-const MOST_LINE_BYTES: usize = 4_096;
+const MAX_LINES: usize = 100_000;
+const MAX_LINE_BYTES: usize = 4_096;
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,12 +128,12 @@ impl World {
     /// # Errors
     /// Where it is no line as the kernel writes one, or older than the last.
     pub(crate) fn say(&mut self, micros: u64, text: &str) -> Result<(), String> {
-        if self.log.len() >= MOST_LINES {
-            return Err(format!("the log has {MOST_LINES} lines, which is the most"));
+        if self.log.len() >= MAX_LINES {
+            return Err(format!("the log has {MAX_LINES} lines, which is the most"));
         }
-        if text.len() > MOST_LINE_BYTES || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        if text.len() > MAX_LINE_BYTES || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return Err(format!(
-                "the line must have at most {MOST_LINE_BYTES} bytes of printable ASCII; any other is written as \\x0a"
+                "the line must have at most {MAX_LINE_BYTES} bytes of printable ASCII; any other is written as \\x0a"
             ));
         }
         if self.log.last().is_some_and(|last| last.micros > micros) {
@@ -148,8 +148,8 @@ impl World {
     /// # Errors
     /// Where this has happened too often.
     pub(crate) fn announce(&mut self, location: &str) -> Result<(), String> {
-        if self.announced.len() >= MOST_LINES {
-            return Err(format!("{MOST_LINES} were announced, which is the most"));
+        if self.announced.len() >= MAX_LINES {
+            return Err(format!("{MAX_LINES} were announced, which is the most"));
         }
         self.announced.push(location.to_owned());
         Ok(())
@@ -198,8 +198,8 @@ impl World {
         if let Some(problem) = problem(path) {
             return Err(problem.to_owned());
         }
-        if path.split('/').count() > MOST_DEPTH {
-            return Err(format!("path has more than {MOST_DEPTH} components"));
+        if path.split('/').count() > MAX_DEPTH {
+            return Err(format!("path has more than {MAX_DEPTH} components"));
         }
         let mut ends: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
         if entry == Entry::Directory {
@@ -239,8 +239,8 @@ impl World {
 
     fn count(&mut self) -> Result<(), String> {
         self.entries += 1;
-        if self.entries > MOST_ENTRIES {
-            return Err(format!("the node has more than {MOST_ENTRIES} entries"));
+        if self.entries > MAX_ENTRIES {
+            return Err(format!("the node has more than {MAX_ENTRIES} entries"));
         }
         Ok(())
     }
@@ -323,9 +323,9 @@ mod tests {
     #[test]
     fn depth_is_limited() {
         let mut world = World::new();
-        let deep = vec!["d"; MOST_DEPTH].join("/");
+        let deep = vec!["d"; MAX_DEPTH].join("/");
         assert_eq!(world.put(&deep, Entry::file([])), Ok(()));
-        let deeper = vec!["e"; MOST_DEPTH + 1].join("/");
+        let deeper = vec!["e"; MAX_DEPTH + 1].join("/");
         assert!(world.put(&deeper, Entry::file([])).unwrap_err().contains("components"));
     }
 

@@ -8,7 +8,7 @@ mod device;
 #[cfg(test)]
 mod tests;
 
-use super::description::{self, HIDDEN, MOST_LINE_BYTES};
+use super::description::{self, HIDDEN, MAX_LINE_BYTES};
 use super::escapes::escape as escaped;
 use super::world::{Entries, Entry, World};
 use crate::RecordingError;
@@ -95,7 +95,7 @@ fn plain(line: &str) -> String {
 fn fits(path: &str, line: &str, unwritten: &mut Vec<Unwritten>) -> bool {
     let why = if line.contains('\n') || line.ends_with('\r') {
         "has a line break where none can be written"
-    } else if line.len() > MOST_LINE_BYTES - 16 {
+    } else if line.len() > MAX_LINE_BYTES - 16 {
         "is too long for a line"
     } else {
         return true;

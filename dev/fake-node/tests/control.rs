@@ -11,7 +11,7 @@ use devgate_node::ReadError;
 use devgate_node::tree::Readers;
 
 /// The most bytes of an attribute's value: a page.
-const MOST_VALUE: usize = 4096;
+const MAX_VALUE: usize = 4096;
 
 /// Behind one bridge: a GPU with its audio function, which only a bus reset resets, and a function with a reset of its own. A
 /// network function with two virtual ones, in a group with its neighbour. Two functions of one slot at the root, one of another.
@@ -110,7 +110,7 @@ fn what_is_written_is_there_and_nothing_is_made() {
     assert!(matches!(write("virtfn0"), ReadError::Invalid(_)));
     assert!(matches!(write("../0000:00:03.0/uevent"), ReadError::Invalid(_)));
     assert!(matches!(write(""), ReadError::Invalid(_)));
-    let long = node.write_attribute(&nic, "reset", &[b'1'; MOST_VALUE + 1]);
+    let long = node.write_attribute(&nic, "reset", &[b'1'; MAX_VALUE + 1]);
     assert!(matches!(long, Err(ReadError::TooLarge { .. })));
 }
 

@@ -13,7 +13,7 @@ const UNKNOWN: u64 = 200;
 const ANOTHER_NUMA: u64 = 50;
 /// How many pairs of GPUs are looked at, over all choices: enough for every choice among a dozen divided or 16 whole GPUs. After
 /// that the best so far counts.
-const MOST: usize = 5_000_000;
+const MAX_STEPS: usize = 5_000_000;
 
 /// A unit that can be taken.
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
         let room = part.filter(|part| *part < at).and_then(|part| self.gpus.get(part));
         let room = room.map_or(0, |gpu| gpu.free.len());
         let rest = self.rest.get(at).copied().unwrap_or_default();
-        if self.looked >= MOST || need > rest + room {
+        if self.looked >= MAX_STEPS || need > rest + room {
             return;
         }
         if part == Some(at) {

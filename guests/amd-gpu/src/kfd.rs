@@ -8,7 +8,7 @@
 use devgate_sdk::{Device, Error, ErrorKind, Node, Presence, hardware};
 
 /// The most banks of memory that are looked at; GPUs have one.
-const MOST_BANKS: u64 = 8;
+const MAX_BANKS: u64 = 8;
 
 /// The lines of a file of the topology.
 pub(crate) struct Values<'a>(Vec<(&'a str, u64)>);
@@ -133,7 +133,7 @@ pub(crate) fn topology() -> Result<Topology, Error> {
 pub(crate) fn measure(topology: &mut Topology) -> Result<(), Error> {
     let Some(kfd) = device()? else { return Ok(()) };
     let bank = |gpu: &Gpu, bank| format!("topology/nodes/{}/mem_banks/{bank}/properties", gpu.number);
-    let banks = |gpu: &Gpu| (0..gpu.banks.min(MOST_BANKS)).map(|n| bank(gpu, n)).collect();
+    let banks = |gpu: &Gpu| (0..gpu.banks.min(MAX_BANKS)).map(|n| bank(gpu, n)).collect();
     let paths: Vec<Vec<String>> = topology.gpus.iter().map(banks).collect();
     let mut texts = kfd.attributes(&paths.concat()).into_iter();
     for (gpu, paths) in topology.gpus.iter_mut().zip(&paths) {

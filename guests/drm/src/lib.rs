@@ -17,7 +17,7 @@ use devgate_sdk::{Device, Error, Presence};
 use std::collections::BTreeMap;
 
 /// The most events that are asked for; the host holds no more than 1,024.
-const MOST: u32 = 4_096;
+const MAX_EVENTS: u32 = 4_096;
 
 /// What is wrong with GPUs by what the log said last of each.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Resets {
     /// As the log has it now; nothing where this host cannot read it.
     #[must_use]
     pub fn now() -> Self {
-        let batch = kernel_log::since("", MOST);
+        let batch = kernel_log::since("", MAX_EVENTS);
         batch.map(|batch| Self::of(&batch.events)).unwrap_or_default()
     }
 

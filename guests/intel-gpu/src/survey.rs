@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The only id of the resource for monitoring.
 const ALL: &str = "all";
 /// The most tiles of a GPU that are looked at; there are at most two.
-const MOST_TILES: u32 = 8;
+const MAX_TILES: u32 = 8;
 
 /// What a look found.
 #[derive(Default)]
@@ -115,7 +115,7 @@ pub(crate) fn virtual_functions(function: &Device) -> Result<u64, Error> {
 /// for its card, `lmem_total_bytes`. The i915 that comes with the kernel tells nothing.
 fn memory(function: &Device) -> Option<u64> {
     let mut sum = 0_u64;
-    for tile in 0..MOST_TILES {
+    for tile in 0..MAX_TILES {
         // Both places have been used.
         let places =
             [format!("tile{tile}/physical_vram_size_bytes"), format!("tile{tile}/memory/physical_vram_size_bytes")];

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The most that is read of a specification. One of 8 GPUs with 56 instances has some 100 KiB.
-const MOST_BYTES: u32 = 1 << 20;
+const MAX_BYTES: u32 = 1 << 20;
 /// Nodes of this directory open instances.
 const CAPABILITIES: &str = "/dev/nvidia-caps/";
 
@@ -31,7 +31,7 @@ impl Specification {
     /// # Errors
     /// The host's, and `invalid` for one without devices.
     pub(crate) fn read(path: &str) -> Result<Self, Error> {
-        let bytes = files::read(path, 0, MOST_BYTES)?;
+        let bytes = files::read(path, 0, MAX_BYTES)?;
         let specification = Self::parse(&String::from_utf8_lossy(&bytes));
         specification.ok_or_else(|| Error::invalid(format!("file {path}: has no devices of a CDI specification")))
     }

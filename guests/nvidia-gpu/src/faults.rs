@@ -14,9 +14,9 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const BATCH: u32 = 500;
 const BATCHES: usize = 4;
 /// GPUs that are remembered. A node has some sixteen; places in a line could be made up.
-const MOST_GPUS: usize = 256;
+const MAX_GPUS: usize = 256;
 /// Resources that are remembered to know of lost lines: as many as a plugin may offer.
-const MOST_RESOURCES: usize = 16;
+const MAX_RESOURCES: usize = 16;
 /// How long after its first line the last of three comes, in microseconds.
 const SOON: u64 = 1_000_000;
 /// The format's version.
@@ -78,7 +78,7 @@ impl Faults {
             ));
         }
         faults.gap = faults.told.as_ref().is_some_and(|told| !told.contains(resource));
-        if let Some(told) = faults.told.as_mut().filter(|told| told.len() < MOST_RESOURCES) {
+        if let Some(told) = faults.told.as_mut().filter(|told| told.len() < MAX_RESOURCES) {
             told.insert(resource.to_owned());
         }
         // The cursor alone moves with every line of the kernel's, and from an older one on there is nothing more to see.
@@ -187,7 +187,7 @@ impl Faults {
             action => {
                 // A restart of the node makes everything good: what needs that is kept before what a reset would do for.
                 let known = self.gpus.get(&slot).map(|fault| fault.action(words));
-                let room = known.is_some() || self.gpus.len() < MOST_GPUS;
+                let room = known.is_some() || self.gpus.len() < MAX_GPUS;
                 if room && (known != Some(Action::Restart) || action == Action::Restart) {
                     self.gpus.insert(slot, fault);
                 }

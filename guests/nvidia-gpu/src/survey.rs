@@ -22,7 +22,7 @@ const SHARED: [(&str, bool); 3] =
 const MODESET: (&str, bool) = ("/dev/nvidia-modeset", false);
 
 /// The most bytes of a property's value.
-const MOST_UNREAD: usize = 4_096;
+const MAX_UNREAD: usize = 4_096;
 
 /// What there is now.
 pub(crate) struct Survey<M: Machine> {
@@ -123,7 +123,7 @@ pub(crate) fn shared<M: Machine>(machine: &M, config: &Config, has_gpus: bool) -
 pub(crate) fn unread(names: &[String]) -> Option<Property> {
     let mut text = String::new();
     for name in names.iter().filter(|name| !name.is_empty()) {
-        if text.len() + name.len() < MOST_UNREAD {
+        if text.len() + name.len() < MAX_UNREAD {
             text.push_str(name);
             text.push(' ');
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The most ports that are remembered: far more than a node has.
-const MOST_PORTS: usize = 512;
+const MAX_PORTS: usize = 512;
 
 /// What is remembered of all ports.
 #[derive(Debug, Default, PartialEq)]
@@ -44,7 +44,7 @@ impl Flaps {
     /// Takes note of what a port has counted. Returns how often its link went down within the last `window` seconds, and at most
     /// `most`: more are not told apart, and not remembered.
     pub(crate) fn note(&mut self, port: &str, count: u64, now: u64, window: u64, most: u64) -> u64 {
-        if !self.ports.contains_key(port) && self.ports.len() >= MOST_PORTS {
+        if !self.ports.contains_key(port) && self.ports.len() >= MAX_PORTS {
             return 0;
         }
         let (first, before) = match self.ports.get(port) {

@@ -7,7 +7,7 @@ use devgate_sdk::Unit;
 use serde_json::{Map, Value};
 
 /// The longest variable that the contract lets through.
-const MOST_BYTES: usize = 4_096;
+const MAX_BYTES: usize = 4_096;
 
 /// What is told of one function.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ pub(crate) fn json(pool: &Pool, functions: &[Described]) -> Option<String> {
         all.insert(function.pci.clone(), Value::Object(one(pool, function)));
     }
     let text = Value::Object(all).to_string();
-    (text.len() <= MOST_BYTES).then_some(text)
+    (text.len() <= MAX_BYTES).then_some(text)
 }
 
 fn one(pool: &Pool, function: &Described) -> Map<String, Value> {

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// What calls may take: far more than any does, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Looks that nobody asked for: none, as far as a test lasts.
 const NEVER: Duration = Duration::from_secs(24 * 3_600);
 
@@ -60,7 +60,7 @@ impl Rig {
         entry.health.stale_after = Duration::ZERO;
         entry.health.check_every = NEVER;
         entry.health.enumerate_every = NEVER;
-        entry.limits.deadline = PATIENCE;
+        entry.limits.deadline = TIMEOUT;
         let runtime = runtime();
         let state = match TempDir::new() {
             Ok(state) => state,
@@ -237,7 +237,7 @@ impl Rig {
     /// Where that could not be saved.
     pub fn restart(&mut self) {
         // Not on the host's own runtime, where plugins that were just started would begin to look.
-        let is_saved = runtime().block_on(self.plugins.flush(PATIENCE));
+        let is_saved = runtime().block_on(self.plugins.flush(TIMEOUT));
         assert!(is_saved, "what is known of the hardware could not be saved");
         self.plugins = start(&self.runtime, &self.policy, &self.node, &self.loader, &self.state);
     }

@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// What podman 4.3 reads, that of Debian 12.
 const WIDELY_READ: &str = "0.5.0";
 
@@ -167,10 +167,10 @@ pub(crate) fn read(file: &Path) -> Result<Spec, String> {
         return Err("it is no file".to_owned());
     }
     let mut text = String::new();
-    let read = opened.take(MOST_BYTES + 1).read_to_string(&mut text);
+    let read = opened.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| error.to_string())?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(format!("it has more than {MOST_BYTES} bytes"));
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes"));
     }
     // The mark of its order that some editors put before a text is no part of it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "cdi.json";
 /// The record's version, and the largest one that is read.
 const FORMAT: u32 = 1;
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Why a file is not as it should be.
 #[derive(Debug, thiserror::Error)]
@@ -170,7 +170,7 @@ pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<LeftBehind>> {
 }
 
 fn record(dir: &Dir) -> StateFile {
-    StateFile { dir: dir.clone(), name: NAME, version: FORMAT, most: MOST_BYTES }
+    StateFile { dir: dir.clone(), name: NAME, version: FORMAT, most: MAX_BYTES }
 }
 
 /// As it is written: the same for the same device. Readers take it for YAML, so that it has no character that is another one there.

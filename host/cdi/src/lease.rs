@@ -8,7 +8,7 @@ use devgate_types::{InvalidName, ResourceName};
 use serde::{Deserialize, Serialize};
 
 /// The most devices of one lease: a count is a number that a program may have made of anything.
-pub(crate) const MOST: usize = 4_096;
+pub(crate) const MAX_DEVICES: usize = 4_096;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +60,9 @@ pub enum LeaseError {
     #[error("resource {0}: no plugin offers it; {1}")]
     Unknown(ResourceName, String),
     /// More than there ever can be, or none.
-    #[error("lease {0}: {1} devices cannot be leased at once; ask for 1 to {MOST}, at least as many as there are ids")]
+    #[error(
+        "lease {0}: {1} devices cannot be leased at once; ask for 1 to {MAX_DEVICES}, at least as many as there are ids"
+    )]
     Count(String, usize),
     /// The name is taken: by which lease, which has these ids of this resource.
     #[error(

@@ -3,7 +3,7 @@
 
 use crate::give::{Wanted, give};
 use crate::keep::Keeper;
-use crate::lease::{Lease, LeaseError, LeaseRequest, MOST};
+use crate::lease::{Lease, LeaseError, LeaseRequest, MAX_DEVICES};
 use crate::name::LeaseName;
 use crate::named::Named;
 use devgate_core::{Consumer, Devices, Granted, Released};
@@ -41,7 +41,7 @@ impl Leases {
         request.ids.sort();
         request.ids.dedup();
         let count = request.count.unwrap_or_else(|| request.ids.len().max(1));
-        if !(1..=MOST).contains(&count) || count < request.ids.len() {
+        if !(1..=MAX_DEVICES).contains(&count) || count < request.ids.len() {
             return Err(LeaseError::Count(request.name, count));
         }
         let who = consumer(name.as_str());

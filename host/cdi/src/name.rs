@@ -12,7 +12,7 @@ pub(crate) const OURS: &str = "devgate.";
 /// What a class begins with that could not stay as it was.
 const ALTERED: &str = "r-";
 /// How much of it stays: with what comes before and after, a class has at most 63 characters.
-const MOST_ALTERED: usize = 54;
+const MAX_ALTERED: usize = 54;
 /// The longest name of a file that Linux takes, in bytes (`NAME_MAX`).
 const LONGEST_FILE: usize = 255;
 /// The longest name of a lease, in bytes.
@@ -35,7 +35,7 @@ impl Kind {
         let (domain, name) = resource.as_str().split_once('/').unwrap_or_default();
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         let starts = name.len() > 1 && name.starts_with(|first: char| first.is_ascii_alphabetic());
-        let class = plain(name, starts, is_plain, MOST_ALTERED);
+        let class = plain(name, starts, is_plain, MAX_ALTERED);
         let vendor = format!("{OURS}{domain}");
         Self { vendor, class }
     }

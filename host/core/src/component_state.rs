@@ -9,9 +9,9 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 /// The most that is kept, in bytes, as the contract says.
-pub(crate) const MOST_BYTES: usize = 64 << 10;
+pub(crate) const MAX_BYTES: usize = 64 << 10;
 /// How long a turn is waited for. Calls end by themselves long before, as their deadlines do.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Beneath the state directory.
 const DIRECTORY: &str = "state";
 
@@ -77,7 +77,7 @@ impl ComponentState {
 
     /// Waits until no other call that may store is waited for and nothing is being written, but not forever: a disk may hang.
     pub(crate) async fn write_turn(&self) -> Result<WriteTurn, CallError> {
-        self.write_turn_within(PATIENCE).await
+        self.write_turn_within(TIMEOUT).await
     }
 
     async fn write_turn_within(&self, patience: Duration) -> Result<WriteTurn, CallError> {
@@ -101,7 +101,7 @@ impl ComponentState {
         }
         let bytes: Arc<[u8]> = match &self.0.file {
             Some((state, plugin)) => match state.inner(DIRECTORY, false)? {
-                Some(dir) => dir.read(plugin, MOST_BYTES as u64)?.unwrap_or_default().into(),
+                Some(dir) => dir.read(plugin, MAX_BYTES as u64)?.unwrap_or_default().into(),
                 None => Arc::default(),
             },
             None => Arc::default(),
@@ -112,7 +112,7 @@ impl ComponentState {
 
     /// Replaces what is stored, on the disk as well: whole, or not at all, and not for a call that was given up on.
     pub(crate) fn store(&self, given_up: &CancellationToken, bytes: &[u8]) -> Result<(), NotStored> {
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MAX_BYTES {
             return Err(NotStored::TooLarge);
         }
         // Another one writes only where this call is late: turns wait for it.
@@ -215,11 +215,11 @@ mod tests {
     fn a_blob_has_at_most_64_kib() {
         let dir = tempfile::tempdir().unwrap();
         let state = ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus"));
-        state.store(&still(), &vec![1; MOST_BYTES]).unwrap();
-        let more = state.store(&still(), &vec![2; MOST_BYTES + 1]);
+        state.store(&still(), &vec![1; MAX_BYTES]).unwrap();
+        let more = state.store(&still(), &vec![2; MAX_BYTES + 1]);
         assert!(matches!(more, Err(NotStored::TooLarge)));
-        assert_eq!(*state.load().unwrap(), *vec![1; MOST_BYTES]);
-        fs::write(dir.path().join("state/gpus"), vec![3; MOST_BYTES + 1]).unwrap();
+        assert_eq!(*state.load().unwrap(), *vec![1; MAX_BYTES]);
+        fs::write(dir.path().join("state/gpus"), vec![3; MAX_BYTES + 1]).unwrap();
         assert!(ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name("gpus")).load().is_err());
     }
 

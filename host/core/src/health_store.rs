@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 const NAME: &str = "unhealthy.json";
 const VERSION: u32 = 1;
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// The most units of one plugin; of more, nothing new is kept.
-const MOST_UNITS: usize = 16_384;
+const MAX_UNITS: usize = 16_384;
 /// The least time between two writes: a device that flaps must not wear out a disk.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -81,7 +81,7 @@ impl HealthStore {
                 let before = units.get(id.as_str());
                 let new = before.is_none_or(|before| before.boot != unhealthy.boot);
                 if new || before.is_some_and(|before| before.reason != unhealthy.reason) {
-                    if before.is_none() && units.len() >= MOST_UNITS {
+                    if before.is_none() && units.len() >= MAX_UNITS {
                         forget_oldest(units);
                     }
                     units.insert(id.to_string(), unhealthy);
@@ -144,7 +144,7 @@ fn forget_oldest(units: &mut BTreeMap<String, UnhealthyUnit>) {
 }
 
 fn file(dir: &Dir) -> StateFile {
-    StateFile { dir: dir.clone(), name: NAME, version: VERSION, most: MOST_BYTES }
+    StateFile { dir: dir.clone(), name: NAME, version: VERSION, most: MAX_BYTES }
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
     fn the_most_that_is_kept_has_room_for_what_is_new() {
         let health_store = HealthStore::open(None, None);
         let (plugin, id) = names();
-        for n in 0..MOST_UNITS {
+        for n in 0..MAX_UNITS {
             let old = UnitId::try_new(&format!("old-{n}")).unwrap();
             let since = When(std::time::UNIX_EPOCH + Duration::from_secs(n as u64));
             health_store.record(&plugin, &old, Some(("x", since)));

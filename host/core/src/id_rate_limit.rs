@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How long new ids are counted together.
 const WINDOW: Duration = Duration::from_secs(3_600);
 /// New ids within a window, besides as many as the longest list in it had: every device may be replaced once.
-const MOST_NEW: usize = 1_024;
+const MAX_NEW: usize = 1_024;
 
 /// The ids that a plugin listed lately.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl IdRateLimit {
             if self.seen.contains(*id) {
                 continue;
             }
-            if self.new >= MOST_NEW + self.longest {
+            if self.new >= MAX_NEW + self.longest {
                 beyond.insert((*id).clone());
             } else {
                 self.new += 1;
@@ -78,7 +78,7 @@ mod tests {
             let list = ids(round * 8..round * 8 + 8);
             stopped += id_rate_limit.beyond(list.iter(), now).len();
         }
-        assert_eq!(stopped, 400 * 8 - 8 - (MOST_NEW + 8));
+        assert_eq!(stopped, 400 * 8 - 8 - (MAX_NEW + 8));
         let list = ids(1_000_000..1_000_008);
         assert_eq!(id_rate_limit.beyond(list.iter(), now).len(), 8);
         assert!(id_rate_limit.beyond(list.iter(), now + WINDOW).is_empty());

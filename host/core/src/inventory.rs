@@ -8,7 +8,7 @@ mod values;
 use crate::allocations::Allocations;
 use crate::call::CallHost;
 use crate::ledger::Footprint;
-use crate::units::{Cause, GrantedNode, MOST_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
+use crate::units::{Cause, GrantedNode, MAX_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::{Origin, PluginPolicy, Use};
 use devgate_types::component::{Call, Component, Output};
@@ -18,11 +18,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The most properties of a unit, and the most bytes of a property's name, as `wit/types.wit` says.
-const MOST_PROPERTIES: usize = 32;
+const MAX_PROPERTIES: usize = 32;
 const PROPERTY_NAME_BYTES: usize = 128;
 /// The most devices of a plugin, replicas counted. Far more than the kubelet takes in one message of 4 MiB, and few enough
 /// to be held several times over.
-const MOST_DEVICES: usize = 100_000;
+const MAX_DEVICES: usize = 100_000;
 
 /// A unit that the policy's `only` or `except` leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl UnitRecord {
             numa_nodes,
         };
         match record.part(host.policy()) {
-            Some(part) if part.len() > MOST_PART_NODES => Err(GateRefusal::ManyNodes(part.len())),
+            Some(part) if part.len() > MAX_PART_NODES => Err(GateRefusal::ManyNodes(part.len())),
             _ => Ok(record),
         }
     }
@@ -293,7 +293,7 @@ fn once_each(mut nodes: Vec<GrantedNode>) -> Vec<GrantedNode> {
 }
 
 fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, GateRefusal> {
-    if given.len() > MOST_PROPERTIES {
+    if given.len() > MAX_PROPERTIES {
         return Err(GateRefusal::ManyProperties(given.len()));
     }
     let mut names = HashSet::new();

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most events that are kept for one plugin, and the most bytes of their captures.
-const MOST_EVENTS: usize = 1_024;
-const MOST_BYTES: usize = 128 << 10;
+const MAX_EVENTS: usize = 1_024;
+const MAX_BYTES: usize = 128 << 10;
 /// The longest capture, in bytes; what is longer is cut. A line of the kernel has about as much.
-const MOST_CAPTURE: usize = 1_024;
+const MAX_CAPTURE: usize = 1_024;
 /// The longest cursor, in bytes, as the contract says.
-const MOST_CURSOR: usize = 64;
+const MAX_CURSOR: usize = 64;
 /// Why there are no lines until the watcher has said anything.
 const UNREAD: &str = "it is not read yet";
 /// Beyond the index of any pattern.
@@ -216,7 +216,7 @@ impl MatchedLines {
             return Ok(Since::Start);
         }
         let place = || {
-            let (era, place) = cursor.split_once('.').filter(|_| cursor.len() <= MOST_CURSOR)?;
+            let (era, place) = cursor.split_once('.').filter(|_| cursor.len() <= MAX_CURSOR)?;
             let (line, pattern) = place.split_once('.')?;
             Some((era, (line.parse().ok()?, pattern.parse().ok()?)))
         };
@@ -268,7 +268,7 @@ impl Kept {
     fn push(&mut self, place: Place, event: LogEvent) {
         self.bytes += size(&event);
         self.events.push_back((place, event));
-        while self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES {
+        while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             let Some((place, event)) = self.events.pop_front() else {
                 return;
             };
@@ -294,7 +294,7 @@ fn size(event: &LogEvent) -> usize {
 }
 
 fn cut(text: &str) -> String {
-    text.get(..text.floor_char_boundary(MOST_CAPTURE)).unwrap_or_default().to_owned()
+    text.get(..text.floor_char_boundary(MAX_CAPTURE)).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use share::{Base, Slots};
 use std::collections::BTreeMap;
 
 /// The most units that are looked at for one choice, where there are several sets of NUMA nodes to try: about 30 ms.
-const MOST_LOOKS: usize = 300_000;
+const MAX_LOOKS: usize = 300_000;
 
 /// Finds the units of one more replica each among those that are open, and what that costs.
 type Cheapest = fn(&Topology, &Costs<'_>, &dyn Fn(usize) -> bool, usize) -> (Cost, Vec<usize>);
@@ -49,7 +49,7 @@ fn choose(
         *free.entry(position.numa).or_insert(0) += u64::from(*open);
     }
     let sets = numa::smallest_sets(needed, &free, u64::try_from(rest).unwrap_or(u64::MAX));
-    let most = MOST_LOOKS.checked_div(topology.positions.len()).unwrap_or_default().max(1);
+    let most = MAX_LOOKS.checked_div(topology.positions.len()).unwrap_or_default().max(1);
     let within = |set: u64| {
         let within = |unit: usize| {
             let position = topology.positions.get(unit);

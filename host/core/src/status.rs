@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most characters of a name of Kubernetes.
-const MOST_NAME: usize = 253;
+const MAX_NAME: usize = 253;
 
 /// What a plugin is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -224,7 +224,7 @@ impl HolderStatus {
     /// A container that has this id.
     #[must_use]
     pub fn new(id: &str, holder: &Holder) -> Self {
-        let name = |text: &str| escape(text, MOST_NAME);
+        let name = |text: &str| escape(text, MAX_NAME);
         Self {
             id: id.to_owned(),
             namespace: name(&holder.namespace),

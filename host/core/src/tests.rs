@@ -36,7 +36,7 @@ use crate::testing::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 struct World {
     node: devgate_fake_node::RecordedNode,
@@ -61,10 +61,8 @@ fn start_on(
 impl World {
     async fn offer(&self, resource: &str) -> Arc<dyn Offer> {
         let mut offers = self.plugins.offers();
-        let found = tokio::time::timeout(
-            PATIENCE,
-            offers.wait_for(|all| all.iter().any(|o| o.resource().as_str() == resource)),
-        );
+        let found =
+            tokio::time::timeout(TIMEOUT, offers.wait_for(|all| all.iter().any(|o| o.resource().as_str() == resource)));
         let all = found.await.expect("offered in time").unwrap().clone();
         all.iter().find(|o| o.resource().as_str() == resource).unwrap().clone()
     }
@@ -72,7 +70,7 @@ impl World {
 
 async fn wait(offer: &Arc<dyn Offer>, what: impl FnMut(&Arc<DeviceList>) -> bool) -> String {
     let mut devices = offer.devices();
-    let found = tokio::time::timeout(PATIENCE, devices.wait_for(what)).await;
+    let found = tokio::time::timeout(TIMEOUT, devices.wait_for(what)).await;
     show(&found.expect("seen in time").unwrap())
 }
 

@@ -20,11 +20,11 @@ pub(crate) struct UnitTable {
     /// What was enumerated, and what pods hold of what was.
     inventory: Inventory,
     /// What was found out about each unit of it.
-    found: HashMap<UnitId, Found>,
+    found: HashMap<UnitId, UnitState>,
 }
 
 #[derive(Default)]
-struct Found {
+struct UnitState {
     /// Nothing before a first verdict.
     health: Option<UnitHealth>,
     /// What the plugin's own looks find. The others' causes are asked for when they are needed.

@@ -4,7 +4,7 @@ mod parts;
 mod topology;
 mod unavailable;
 
-pub(crate) use parts::{MOST_PART_NODES, MOST_PARTS, Part, Role};
+pub(crate) use parts::{MAX_PART_NODES, MAX_PARTS, Part, Role};
 pub(crate) use topology::Topology;
 pub use unavailable::{Cause, Causes};
 pub(crate) use unavailable::{HeldByOther, Lost};

@@ -2,7 +2,7 @@
 //! fetched goes to the caller as it comes.
 
 use crate::session::{Answered, Session, Take};
-use devgate_oci::child::{MOST_MANIFEST, Next, Signed, check, follow};
+use devgate_oci::child::{MAX_MANIFEST, Next, Signed, check, follow};
 use devgate_oci::manifest::{DOCKER_INDEX, DOCKER_MANIFEST, INDEX, MANIFEST};
 use devgate_oci::{Error, NotUsable, PublicKey};
 use devgate_types::{ByteSize, Digest, PinnedReference, Reference};
@@ -107,7 +107,7 @@ impl Session {
         if answer.status() == StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        self.body(answer, MOST_MANIFEST).await.map(Some)
+        self.body(answer, MAX_MANIFEST).await.map(Some)
     }
 
     /// A blob of so many bytes, as it comes.

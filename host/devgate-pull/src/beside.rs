@@ -1,9 +1,9 @@
 //! The signatures that a registry has of an artifact, in the two places where cosign puts them.
 
 use crate::session::{Answered, Session};
-use devgate_oci::child::{ANNOTATION, BUNDLE, MOST_MANIFEST, MOST_SIGNATURES, PAYLOAD, SIGNS, Signed, check};
+use devgate_oci::child::{ANNOTATION, BUNDLE, MAX_MANIFEST, MAX_SIGNATURES, PAYLOAD, SIGNS, Signed, check};
 use devgate_oci::manifest::INDEX;
-use devgate_oci::{Descriptor, Error, MOST_SIGNATURE, PublicKey};
+use devgate_oci::{Descriptor, Error, MAX_SIGNATURE, PublicKey};
 use devgate_types::Digest;
 use reqwest::StatusCode;
 use reqwest::header::LINK;
@@ -48,7 +48,7 @@ impl Referrer {
 
 /// What was found, and what was in the way of finding more.
 #[derive(Default)]
-struct Found {
+struct FoundSignatures {
     signed: Vec<Signed>,
     /// The first thing that could not be had.
     error: Option<Error>,
@@ -56,7 +56,7 @@ struct Found {
     more: bool,
 }
 
-impl Found {
+impl FoundSignatures {
     fn failed<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         result.map_err(|error| _ = self.error.get_or_insert(error)).ok()
     }
@@ -69,7 +69,7 @@ impl Session {
     /// # Errors
     /// When none convinces, and not all could be had.
     pub(crate) async fn signatures(&mut self, artifact: Digest, keys: &[PublicKey]) -> Result<Vec<Signed>, Error> {
-        let mut found = Found::default();
+        let mut found = FoundSignatures::default();
         self.tagged(artifact, &mut found).await;
         if check(&found.signed, keys, &artifact).is_err() {
             self.bundles(artifact, &mut found).await;
@@ -82,8 +82,8 @@ impl Session {
             None if found.more => Err(Error::Refused(
                 self.host(&format!(
                     "{artifact} is signed by no key of the policy (signature.cosign-key), as far as its signatures were looked at: the first \
-                     {MOST_SIGNATURES}, of at most {} KiB; remove those that are not needed",
-                    MOST_SIGNATURE >> 10
+                     {MAX_SIGNATURES}, of at most {} KiB; remove those that are not needed",
+                    MAX_SIGNATURE >> 10
                 ))
                 .to_string(),
             )),
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// Those under a tag, with one layer for each (cosign, "Signature Specification").
-    async fn tagged(&mut self, artifact: Digest, found: &mut Found) {
+    async fn tagged(&mut self, artifact: Digest, found: &mut FoundSignatures) {
         let tag = format!("sha256-{}.sig", artifact.hex());
         let layers = self.layers(&tag).await;
         let layers = found.failed(layers).unwrap_or_default();
@@ -100,7 +100,7 @@ impl Session {
         for (number, layer) in layers.enumerate() {
             let signature = layer.annotations.as_ref().and_then(|all| all.get(ANNOTATION));
             let Some(signature) = signature else { continue };
-            if number >= MOST_SIGNATURES || !is_small(signature.len() as u64) {
+            if number >= MAX_SIGNATURES || !is_small(signature.len() as u64) {
                 found.more = true;
                 continue;
             }
@@ -111,7 +111,7 @@ impl Session {
     }
 
     /// Those that refer to it, each a manifest with a bundle as its layer (cosign, "Bundle Specification").
-    async fn bundles(&mut self, artifact: Digest, found: &mut Found) {
+    async fn bundles(&mut self, artifact: Digest, found: &mut FoundSignatures) {
         let referrers = self.referrers(artifact, found).await;
         let mut referrers: Vec<_> = found.failed(referrers).unwrap_or_default();
         referrers.retain(Referrer::may_sign);
@@ -120,7 +120,7 @@ impl Session {
             let Ok(digest) = referrer.digest.parse::<Digest>() else {
                 continue;
             };
-            if number >= MOST_SIGNATURES {
+            if number >= MAX_SIGNATURES {
                 found.more = true;
                 break;
             }
@@ -137,14 +137,14 @@ impl Session {
 
     /// What refers to an artifact: asked for, or under the tag that stands in for that where a registry does not know the question
     /// (the same, "Referrers Tag Schema").
-    async fn referrers(&mut self, artifact: Digest, found: &mut Found) -> Result<Vec<Referrer>, Error> {
+    async fn referrers(&mut self, artifact: Digest, found: &mut FoundSignatures) -> Result<Vec<Referrer>, Error> {
         let url = self.url(&format!("referrers/{artifact}"))?;
         let ask = |client: &reqwest::Client| client.get(url.clone()).header("Accept", INDEX);
         // Once: registries are known that send a client somewhere else, which answers anything, or nothing for a while.
         let asked = match self.attempt(&ask).await.map_err(Error::from) {
             Ok(answer) if answer.status().is_success() => {
                 found.more |= answer.headers().contains_key(LINK);
-                self.body(answer, MOST_MANIFEST).await.map(Some)
+                self.body(answer, MAX_MANIFEST).await.map(Some)
             }
             Ok(_) => Ok(None),
             Err(_) if self.answered.is_some_and(is_unknown) => Ok(None),
@@ -168,7 +168,7 @@ impl Session {
     }
 
     /// A layer that is text, if it is not too large.
-    async fn text(&mut self, layer: &Descriptor, found: &mut Found) -> Option<String> {
+    async fn text(&mut self, layer: &Descriptor, found: &mut FoundSignatures) -> Option<String> {
         let digest = layer.sha256().ok()?;
         if !is_small(layer.size) {
             found.more = true;
@@ -186,7 +186,7 @@ impl Session {
 }
 
 fn is_small(bytes: u64) -> bool {
-    bytes <= MOST_SIGNATURE
+    bytes <= MAX_SIGNATURE
 }
 
 /// How registries answer what they have not heard of, and whatever it is that they send one to.

@@ -3,7 +3,7 @@
 use crate::artifact::Part;
 use crate::session::Session;
 use devgate_confine::{Filter, Limits, Network, begin, forbid};
-use devgate_oci::child::{MOST_ORDER, PIECE, wire};
+use devgate_oci::child::{MAX_ORDER, PIECE, wire};
 use devgate_oci::{Error, PublicKey};
 use devgate_runner::Socket;
 use devgate_runner::child::{ChildError, check_build, fence, numbers};
@@ -94,7 +94,7 @@ fn order() -> Result<wire::Order, ChildError> {
     begin(parent, c"devgate-pull", &limits)?;
     let input: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let order: wire::Order =
-        Socket::blocking(input).receive(MOST_ORDER).map_err(|why| ChildError::Told(why.to_string()))?;
+        Socket::blocking(input).receive(MAX_ORDER).map_err(|why| ChildError::Told(why.to_string()))?;
     check_build(&order.build)?;
     Ok(order)
 }

@@ -20,8 +20,8 @@ const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The most that is read of what explains an error, and of a token.
-const MOST_ERROR: u64 = 16 * 1024;
-const MOST_TOKEN: u64 = 64 * 1024;
+const MAX_ERROR: u64 = 16 * 1024;
+const MAX_TOKEN: u64 = 64 * 1024;
 
 /// Says what is tried again, and why.
 pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
@@ -255,7 +255,7 @@ impl Session {
             return Err(self.host(&format!("its registry gives no token{said}")).into());
         }
         let answer = self.judge(answer).await?;
-        let bytes = self.body(answer, MOST_TOKEN).await?;
+        let bytes = self.body(answer, MAX_TOKEN).await?;
         let token =
             authorize::token(&bytes).ok_or_else(|| self.host("its registry gave a token that cannot be read"))?;
         Ok(token)
@@ -263,7 +263,7 @@ impl Session {
 
     /// What a registry says of an error: ` (UNAUTHORIZED: authentication required)`.
     async fn said(&self, response: Response) -> String {
-        let bytes = self.body(response, MOST_ERROR).await.unwrap_or_default();
+        let bytes = self.body(response, MAX_ERROR).await.unwrap_or_default();
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let text = |at| Some(said.pointer(at)?.as_str().unwrap_or_default());
         let (code, message) = (text("/errors/0/code"), text("/errors/0/message").unwrap_or_default());

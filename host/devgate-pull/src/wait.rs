@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 /// How long one push may take, however slowly bytes keep going.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// Runs what waits for the network on a thread of its own, so that it may be called anywhere.
 ///
@@ -16,8 +16,8 @@ pub fn wait<T: Send>(work: impl Future<Output = Result<T, Error>> + Send) -> Res
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-        let result = runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await });
-        result.map_err(|_| failed(format!("was not done within {} minutes", PATIENCE.as_secs() / 60)))?
+        let result = runtime.block_on(async { tokio::time::timeout(TIMEOUT, work).await });
+        result.map_err(|_| failed(format!("was not done within {} minutes", TIMEOUT.as_secs() / 60)))?
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("registry".to_owned()).spawn_scoped(scope, run);

@@ -4,7 +4,7 @@ use crate::cli::RegistryArgs;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
 use devgate_core::LoadFailure;
-use devgate_oci::{Error, MOST_SIGNATURE, PublicKey, Store, Wanted};
+use devgate_oci::{Error, MAX_SIGNATURE, PublicKey, Store, Wanted};
 use devgate_policy::{ComponentSource, PluginPolicy, Policy};
 use devgate_runner::{Program, ProgramError};
 use devgate_types::ByteSize;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The most bytes of a key.
-const MOST_KEY: u64 = 16 * 1024;
+const MAX_KEY: u64 = 16 * 1024;
 
 /// Where components come from.
 #[derive(Clone)]
@@ -140,7 +140,7 @@ impl Components {
             // Only its beginning was read: the compiler's refusal says so.
             return Ok(());
         }
-        let signature = read(self.dir(policy), &format!("{path}.sig"), MOST_SIGNATURE + 1).map_err(|why| match why {
+        let signature = read(self.dir(policy), &format!("{path}.sig"), MAX_SIGNATURE + 1).map_err(|why| match why {
             NotRead::NoFile | NotRead::NoDirectory(_) => LoadFailure::Refused(format!(
                 "plugin {}: component {name} has no signature beside it, {name}.sig; make it with `cosign sign-blob` (docs/components.md)",
                 policy.name
@@ -163,8 +163,8 @@ impl Components {
         let mut keys = Vec::new();
         for file in files {
             // The policy's own first: a program that fills the components' directory must not put another key in its place.
-            let bytes = match read(beside(policy), file, MOST_KEY) {
-                Err(NotRead::NoFile | NotRead::NoDirectory(_)) => read(self.dir(policy), file, MOST_KEY),
+            let bytes = match read(beside(policy), file, MAX_KEY) {
+                Err(NotRead::NoFile | NotRead::NoDirectory(_)) => read(self.dir(policy), file, MAX_KEY),
                 read => read,
             };
             let bytes = bytes.map_err(|why| match why {

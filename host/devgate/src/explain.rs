@@ -87,27 +87,27 @@ impl World {
     }
 
     fn explain(&self, what: &str) -> anyhow::Result<Explanation> {
-        let found = find::find(self, what);
-        let devices = found.devices.iter().map(|device| {
+        let target = find::find(self, what);
+        let devices = target.devices.iter().map(|device| {
             let facts = device::device_facts(self, device);
             facts.with_context(|| device.name().to_owned())
         });
-        let units = unit::units(self, &found);
+        let units = unit::units(self, &target);
         let mut explanation = Explanation {
             what: escape(what, 256),
             offered: units.iter().any(|unit| unit.unhealthy.is_none()),
             summary: String::new(),
-            node: found.node.as_deref().map(|path| device::node_facts(self, path)),
+            node: target.node.as_deref().map(|path| device::node_facts(self, path)),
             devices: devices.collect::<anyhow::Result<_>>()?,
-            plugins: unit::plugins(self, &found),
+            plugins: unit::plugins(self, &target),
             units,
-            rejected: unit::rejected(self, &found),
-            left_out: unit::left_out(self, &found),
+            rejected: unit::rejected(self, &target),
+            left_out: unit::left_out(self, &target),
             said: Vec::new(),
         };
-        explanation.keep_what_concerns(&found);
+        explanation.keep_what_concerns(&target);
         explanation.said = unit::said(self, &explanation);
-        explanation.summary = summary::of(&explanation, &found);
+        explanation.summary = summary::of(&explanation, &target);
         Ok(explanation)
     }
 }
@@ -135,9 +135,9 @@ impl Explanation {
     }
 
     /// What was rejected is known by its id alone: of a device, that of the plugins that see it is shown.
-    fn keep_what_concerns(&mut self, found: &find::Found) {
+    fn keep_what_concerns(&mut self, target: &find::Target) {
         let mut rejected = std::mem::take(&mut self.rejected);
-        rejected.retain(|rejection| rejection.what.contains(found.id()) || self.concerns(&rejection.plugin));
+        rejected.retain(|rejection| rejection.what.contains(target.id()) || self.concerns(&rejection.plugin));
         self.rejected = rejected;
     }
 }

@@ -7,7 +7,7 @@ mod page;
 mod ports;
 mod process;
 
-pub(crate) use conditions::{About, Condition, Found};
+pub(crate) use conditions::{About, ActiveCondition, Condition};
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::confinement::Fence;
@@ -88,7 +88,7 @@ pub struct Report {
     pub(crate) pods_unseen_s: Option<u64>,
     /// Everything that an admin should look at; nothing where all is well. Made of the rest, also of what another version said.
     #[serde(skip_deserializing)]
-    pub(crate) conditions: Vec<Found>,
+    pub(crate) conditions: Vec<ActiveCondition>,
     /// The same in one line.
     #[serde(skip_deserializing)]
     pub(crate) summary: String,

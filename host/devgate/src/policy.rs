@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest policy file. A larger one is a mistake, or an attempt to fill the memory.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.
 pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
@@ -75,8 +75,8 @@ fn read_file(path: &Path) -> anyhow::Result<String> {
     let wrong = |why: &dyn Display| wrong(path, why);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|e| wrong(&e))?;
-    let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|e| wrong(&e))?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > MOST_BYTES {
+    let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| wrong(&e))?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > MAX_BYTES {
         return Err(wrong(&"is larger than 1MiB"));
     }
     String::from_utf8(bytes).map_err(|_| wrong(&"is not UTF-8 text"))

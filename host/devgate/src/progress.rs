@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// What is not said.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_secs(1);
 
 /// Says after a second what is waited for, unless it is over by then. Dropping it ends it.
 pub struct Progress {
@@ -24,7 +24,7 @@ impl Progress {
     pub fn following(what: String, how_far: impl Fn() -> Option<String> + Send + 'static) -> Self {
         let (over, waiting) = channel::<()>();
         std::thread::spawn(move || {
-            let (mut patience, mut said) = (PATIENCE, String::new());
+            let (mut patience, mut said) = (DELAY, String::new());
             while waiting.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 let now = how_far().unwrap_or_else(|| what.clone());
                 if now != said {

@@ -35,7 +35,7 @@ use devgate_kubelet::transport;
 use record::Record;
 
 /// The most characters of the kubelet's answer that are logged.
-const MOST_TEXT: usize = 512;
+const MAX_TEXT: usize = 512;
 
 /// Where to ask, and how often. The defaults are for production; tests shorten the times.
 #[derive(Debug, Clone)]
@@ -187,7 +187,7 @@ impl<'a> Asker<'a> {
             }
         };
         let answer = client.list(ListPodResourcesRequest {}).await;
-        let answer = answer.map_err(|status| Unknown::Refused(status.code(), escape(status.message(), MOST_TEXT)))?;
+        let answer = answer.map_err(|status| Unknown::Refused(status.code(), escape(status.message(), MAX_TEXT)))?;
         self.connection = Some((id, client));
         Ok(answer.into_inner())
     }

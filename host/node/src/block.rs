@@ -197,7 +197,7 @@ fn backing_file(node: &Node, device: &DevicePath) -> Result<Option<String>, Read
 }
 
 fn proc_file(node: &Node, path: &str) -> Result<Vec<u8>, ReadError> {
-    node.tree().read(path, 0, crate::tree::MOST_READ_BYTES, Readers::World)
+    node.tree().read(path, 0, crate::tree::MAX_READ_BYTES, Readers::World)
 }
 
 /// `\040` and the like as `/proc` writes what would break its columns.

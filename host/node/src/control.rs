@@ -9,7 +9,7 @@ use crate::tree::Readers;
 use std::collections::BTreeSet;
 
 /// The largest value that is written, in bytes: the kernel gives an attribute one page.
-const MOST_VALUE: usize = 4096;
+const MAX_VALUE: usize = 4096;
 /// Ways to reset a function that touch no other (`Documentation/ABI/testing/sysfs-bus-pci`, `reset_method`): its own reset,
 /// and a way through its power states. `bus` and `cxl_bus` reset all that is behind a bridge, `acpi` and `device_specific`
 /// what the vendor made them reset.
@@ -23,8 +23,8 @@ impl Node {
     /// As [`Node::attribute`]; [`ReadError::Denied`] where the file may not be written, [`ReadError::Io`] where the kernel
     /// refuses the value, or where its file system is mounted read-only (`EROFS`).
     pub fn write_attribute(&self, device: &DevicePath, path: &str, value: &[u8]) -> Result<(), ReadError> {
-        if value.len() > MOST_VALUE {
-            return Err(ReadError::TooLarge { most: MOST_VALUE });
+        if value.len() > MAX_VALUE {
+            return Err(ReadError::TooLarge { most: MAX_VALUE });
         }
         let written = self.tree().write(&device.join(path)?, value);
         written.map_err(|error| self.explain(device, error))

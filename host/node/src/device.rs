@@ -3,8 +3,8 @@
 mod relatives;
 
 use crate::node::Node;
-use crate::path::{MOST_PATH_BYTES, above, base, follow, is_name, problem};
-use crate::tree::{Kind, MOST_READ_BYTES, Readers};
+use crate::path::{MAX_PATH_BYTES, above, base, follow, is_name, problem};
+use crate::tree::{Kind, MAX_READ_BYTES, Readers};
 use crate::{ReadError, error};
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Where every device is, below the node's root.
 const DEVICES: &str = "sys/devices/";
 /// A `uevent` is made in a buffer of 2,048 bytes (`UEVENT_BUFFER_SIZE`); a recorded one may have udev's additions.
-const MOST_UEVENT_BYTES: usize = 16 << 10;
+const MAX_UEVENT_BYTES: usize = 16 << 10;
 
 /// One device of the kernel, by its real place below `/sys/devices`: equal paths are the same place, and paths of one
 /// node sort by place. Cheap to clone; holds nothing open, so the device may go at any time.
@@ -54,7 +54,7 @@ impl DevicePath {
     /// What is wrong with a path in its directory, if anything.
     fn problem(&self, path: &str) -> Option<&'static str> {
         let length = self.0.len() + 1 + path.len();
-        problem(path).or((length > MOST_PATH_BYTES).then_some("path is too long for the device's place"))
+        problem(path).or((length > MAX_PATH_BYTES).then_some("path is too long for the device's place"))
     }
 
     /// `path` in its directory.
@@ -214,7 +214,7 @@ impl Node {
     /// for a path that is not plain, a link, a directory or anything else that is not a regular file; else what
     /// happened when it was read.
     pub fn attribute(&self, device: &DevicePath, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
-        let most = most.min(MOST_READ_BYTES - 1);
+        let most = most.min(MAX_READ_BYTES - 1);
         within(self.attribute_at(device, path, 0, most + 1)?, most)
     }
 
@@ -257,7 +257,7 @@ impl Node {
 
     /// The value of one line of the device's `uevent`.
     pub(crate) fn uevent(&self, device: &DevicePath, key: &str) -> Result<Option<String>, ReadError> {
-        let bytes = self.attribute(device, "uevent", MOST_UEVENT_BYTES)?;
+        let bytes = self.attribute(device, "uevent", MAX_UEVENT_BYTES)?;
         let text = String::from_utf8_lossy(&bytes);
         let value = |line: &str| Some(line.strip_prefix(key)?.strip_prefix('=')?.to_owned());
         Ok(text.lines().find_map(value))

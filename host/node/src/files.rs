@@ -4,7 +4,7 @@ use crate::ReadError;
 use crate::device::{shown, within};
 use crate::node::Node;
 use crate::path::below_root;
-use crate::tree::{Kind, MOST_READ_BYTES, NOT_FOR_ALL, Readers};
+use crate::tree::{Kind, MAX_READ_BYTES, NOT_FOR_ALL, Readers};
 
 impl Node {
     /// A whole file that everybody may read, at most `most` bytes (and never more than 16 MiB). No link is followed, so the
@@ -13,7 +13,7 @@ impl Node {
     /// # Errors
     /// As [`Self::attribute`]; [`ReadError::Denied`] also where not everybody can reach it.
     pub fn file(&self, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
-        let most = most.min(MOST_READ_BYTES - 1);
+        let most = most.min(MAX_READ_BYTES - 1);
         within(self.file_at(path, 0, most + 1)?, most)
     }
 

@@ -6,8 +6,8 @@ mod tests;
 
 use crate::ReadError;
 use crate::tree::{
-    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, Look, MOST_ENTRIES, MOST_READ_BYTES, NOT_FOR_ALL, NOT_WRITABLE,
-    Readers, Tree,
+    IS_DIRECTORY, IS_NO_FILE, IS_NO_LINK, Kind, Look, MAX_ENTRIES, MAX_READ_BYTES, NOT_FOR_ALL, NOT_WRITABLE, Readers,
+    Tree,
 };
 use devgate_types::{NodeKind, NodeNumber};
 use rustix::buffer::spare_capacity;
@@ -60,8 +60,8 @@ impl Live {
                 continue;
             }
             seen += 1;
-            if seen > MOST_ENTRIES {
-                return Err(ReadError::TooLarge { most: MOST_ENTRIES });
+            if seen > MAX_ENTRIES {
+                return Err(ReadError::TooLarge { most: MAX_ENTRIES });
             }
             visit(name, entry.file_type())?;
         }
@@ -81,7 +81,7 @@ impl Tree for Live {
         if readers == Readers::World && !Mode::from_raw_mode(stat.st_mode).contains(Mode::ROTH) {
             return Err(NOT_FOR_ALL);
         }
-        read_from(&file, offset, length.min(MOST_READ_BYTES))
+        read_from(&file, offset, length.min(MAX_READ_BYTES))
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Kind)>, ReadError> {

@@ -4,9 +4,9 @@
 use crate::ReadError;
 
 /// The longest path that is looked at, in bytes: the kernel's `PATH_MAX` with its NUL.
-pub const MOST_PATH_BYTES: usize = 4096;
+pub const MAX_PATH_BYTES: usize = 4096;
 /// The longest component, in bytes: the kernel's `NAME_MAX`.
-const MOST_NAME_BYTES: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// What is wrong with a relative path, if anything: it must be names joined by single slashes.
 ///
@@ -14,7 +14,7 @@ const MOST_NAME_BYTES: usize = 255;
 /// in another way: trailing slashes, `.`, empty components.
 #[must_use]
 pub fn problem(path: &str) -> Option<&'static str> {
-    if path.len() > MOST_PATH_BYTES {
+    if path.len() > MAX_PATH_BYTES {
         return Some("path is longer than 4096 bytes");
     }
     if path.is_empty() {
@@ -41,7 +41,7 @@ fn name_problem(name: &str) -> Option<&'static str> {
         "" => Some("path has an empty component or a trailing slash"),
         "." | ".." => Some("path has a . or .. component"),
         _ if name.contains('\0') => Some("path contains a NUL"),
-        _ if name.len() > MOST_NAME_BYTES => Some("path has a component longer than 255 bytes"),
+        _ if name.len() > MAX_NAME_BYTES => Some("path has a component longer than 255 bytes"),
         _ => None,
     }
 }

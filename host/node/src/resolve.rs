@@ -6,7 +6,7 @@ use crate::path::{below_root, problem};
 use crate::tree::Kind;
 
 /// The most links that one path may lead through; the kernel's own limit.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 impl Node {
     /// The path that an absolute path leads to, through at most 40 links: absolute, and without a link when it was looked
@@ -50,7 +50,7 @@ impl Node {
                 _ => return Err(ReadError::NotFound),
             }
             links += 1;
-            if links > MOST_LINKS {
+            if links > MAX_LINKS {
                 return Err(ReadError::Invalid("path leads through more than 40 links"));
             }
             let target = self.tree().link(&at)?;

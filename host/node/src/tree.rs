@@ -6,10 +6,10 @@ use devgate_types::NodeNumber;
 
 /// The most entries of one directory that are looked at. `/sys/class/block` of a large storage server has some ten
 /// thousand.
-pub const MOST_ENTRIES: usize = 262_144;
+pub const MAX_ENTRIES: usize = 262_144;
 
 /// The most bytes that one read returns, whatever the caller asks for.
-pub const MOST_READ_BYTES: usize = 16 << 20;
+pub const MAX_READ_BYTES: usize = 16 << 20;
 
 /// A file system, asked by paths relative to its root that [`crate::path::problem`] finds nothing wrong with.
 ///

@@ -13,7 +13,7 @@ const KERNEL_GROUP: u32 = 1;
 /// The kernel's own port; every process has another.
 const KERNEL_PORT: u32 = 0;
 /// The variables are made in a buffer of 2,048 bytes (`UEVENT_BUFFER_SIZE`); before them stands the device's path.
-const MOST_BYTES: usize = 8192;
+const MAX_BYTES: usize = 8192;
 /// Room for the events of a whole machine that comes or goes at once; the kernel's default holds some 250.
 const QUEUE_BYTES: usize = 4 << 20;
 
@@ -41,7 +41,7 @@ impl Uevents {
 
     /// Tells all that has come. Fails only if nothing will ever come any more.
     pub(crate) fn drain(&self, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
-        let mut buffer = [0; MOST_BYTES];
+        let mut buffer = [0; MAX_BYTES];
         loop {
             let (length, sender) = match recvfrom(&self.socket, &mut buffer, RecvFlags::TRUNC) {
                 Ok((_, length, sender)) => (length, sender),

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn watch(node: &Node, kernel_log: bool) -> (Watch, Receiver<NodeEvent>) {
     let (sender, receiver) = channel();
@@ -28,7 +28,7 @@ fn watch(node: &Node, kernel_log: bool) -> (Watch, Receiver<NodeEvent>) {
 /// All events up to the first that is meant, which is the last of them.
 fn until(events: &Receiver<NodeEvent>, is_meant: impl Fn(&NodeEvent) -> bool) -> Option<Vec<NodeEvent>> {
     let (begun, mut all) = (Instant::now(), Vec::new());
-    while let Ok(event) = events.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
+    while let Ok(event) = events.recv_timeout(TIMEOUT.saturating_sub(begun.elapsed())) {
         let found = is_meant(&event);
         all.push(event);
         if found {
@@ -192,7 +192,7 @@ fn nobody_waits_until_directories_are_opened() {
         Arc::new(move |event| {
             let (told, held) = &*both.lock().unwrap();
             told.send(event).unwrap();
-            let _ = held.recv_timeout(PATIENCE * 2);
+            let _ = held.recv_timeout(TIMEOUT * 2);
         }),
     );
     let listen_in = |path: &str| watch.listen_in([(path.to_owned(), Told::Entries)].into());
@@ -202,7 +202,7 @@ fn nobody_waits_until_directories_are_opened() {
     // More words than fit anywhere.
     (0..10_000).for_each(|_| listen_in("/"));
     listen_in("/etc");
-    assert!(begun.elapsed() < PATIENCE);
+    assert!(begun.elapsed() < TIMEOUT);
     drop(go_on);
     until(&events, |event| *event == NodeEvent::Path("/etc".to_owned())).expect("the last word counts");
 }
@@ -233,7 +233,7 @@ fn a_directory_that_is_moved_away_is_not_watched_any_more() {
             if events.recv_timeout(Duration::from_millis(50)).is_ok_and(|event| event == path) {
                 break;
             }
-            assert!(begun.elapsed() < PATIENCE, "another one in its place is watched");
+            assert!(begun.elapsed() < TIMEOUT, "another one in its place is watched");
         }
     }
     std::fs::write(at("old1/hidden"), "1").unwrap();
@@ -249,7 +249,7 @@ fn the_thread_ends_with_the_watch() {
     let (watch, events) = watch(&node, false);
     drop(watch);
     // The sink, which has the sender, goes with the thread.
-    let ended = events.recv_timeout(PATIENCE);
+    let ended = events.recv_timeout(TIMEOUT);
     assert_eq!(ended, Err(std::sync::mpsc::RecvTimeoutError::Disconnected));
 }
 

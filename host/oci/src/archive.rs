@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    const MOST: ByteSize = ByteSize(1_000);
+    const LIMIT: ByteSize = ByteSize(1_000);
 
     fn archive(build: impl FnOnce(&mut tar::Builder<Vec<u8>>)) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
@@ -95,9 +95,9 @@ mod tests {
             add(tar, "opt/", tar::EntryType::Directory, b"");
             add(tar, "opt/plugin.wasm", tar::EntryType::Regular, b"component");
         });
-        assert_eq!(&*component(&image, Packed::Tar, MOST).unwrap(), b"component");
-        assert_eq!(&*component(&zipped(&image), Packed::TarGzip, MOST).unwrap(), b"component");
-        assert_eq!(&*component(b"component", Packed::Plain, MOST).unwrap(), b"component");
+        assert_eq!(&*component(&image, Packed::Tar, LIMIT).unwrap(), b"component");
+        assert_eq!(&*component(&zipped(&image), Packed::TarGzip, LIMIT).unwrap(), b"component");
+        assert_eq!(&*component(b"component", Packed::Plain, LIMIT).unwrap(), b"component");
     }
 
     #[test]
@@ -109,23 +109,23 @@ mod tests {
         let link = archive(|tar| add(tar, "a", tar::EntryType::Symlink, b""));
         let empty = archive(|_| {});
         for image in [two, link, empty] {
-            let error = component(&image, Packed::Tar, MOST).unwrap_err().to_string();
+            let error = component(&image, Packed::Tar, LIMIT).unwrap_err().to_string();
             assert!(error.starts_with("is an image with something else in it"), "{error}");
         }
         let large = archive(|tar| add(tar, "a", tar::EntryType::Regular, &[0; 1_001]));
-        let error = component(&large, Packed::Tar, MOST).unwrap_err();
+        let error = component(&large, Packed::Tar, LIMIT).unwrap_err();
         insta::assert_snapshot!(error, @"has a file of more than 1000B (limits.component-size)");
         let bomb = archive(|tar| add(tar, "a", tar::EntryType::Regular, &vec![0; 64 << 20]));
-        assert!(component(&zipped(&bomb), Packed::TarGzip, MOST).is_err());
+        assert!(component(&zipped(&bomb), Packed::TarGzip, LIMIT).is_err());
         // Nor one that is the name of a file, which is small itself.
         let name = archive(|tar| {
             add(tar, "a", tar::EntryType::GNULongName, &vec![b'a'; 64 << 20]);
             add(tar, "a", tar::EntryType::Regular, b"component");
         });
-        assert!(component(&zipped(&name), Packed::TarGzip, MOST).is_err());
+        assert!(component(&zipped(&name), Packed::TarGzip, LIMIT).is_err());
         for garbage in [&b"garbage"[..], &large[..700]] {
-            assert!(component(garbage, Packed::Tar, MOST).is_err());
-            assert!(component(garbage, Packed::TarGzip, MOST).is_err());
+            assert!(component(garbage, Packed::Tar, LIMIT).is_err());
+            assert!(component(garbage, Packed::TarGzip, LIMIT).is_err());
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
                 }
             }
             for (layer, packed) in [(zipped(&image), Packed::TarGzip), (image, Packed::Tar)] {
-                if let Ok(bytes) = component(&layer, packed, MOST) {
+                if let Ok(bytes) = component(&layer, packed, LIMIT) {
                     proptest::prop_assert!(bytes.len() <= 1_000);
                 }
             }

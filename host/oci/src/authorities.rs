@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// The largest file of certificates, and the most of all that the system has.
-const MOST: u64 = 4 * 1024 * 1024;
-const MOST_OF_THE_SYSTEM: usize = 16 * 1024 * 1024;
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+const MAX_OF_THE_SYSTEM: usize = 16 * 1024 * 1024;
 const FILE: &str = "SSL_CERT_FILE";
 const DIRECTORIES: &str = "SSL_CERT_DIR";
 
@@ -18,7 +18,7 @@ const DIRECTORIES: &str = "SSL_CERT_DIR";
 /// Which cannot be read.
 pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<wire::Authorities>, Error> {
     let read = |file: &PathBuf| {
-        let pem = read_file(file, MOST);
+        let pem = read_file(file, MAX_FILE);
         let pem = pem.map_err(|why| Error::Host(format!("{}: {why} (--registry-ca)", file.display())))?;
         let file = file.display().to_string();
         Ok(wire::Authorities { file, pem })
@@ -50,8 +50,8 @@ fn collect(file: Option<PathBuf>, directories: &[PathBuf]) -> Vec<u8> {
         if !look.is_some_and(|look| seen.insert((look.dev(), look.ino()))) {
             continue;
         }
-        let pem = read_file(&path, MOST).unwrap_or_default();
-        if all.len().saturating_add(pem.len()) < MOST_OF_THE_SYSTEM {
+        let pem = read_file(&path, MAX_FILE).unwrap_or_default();
+        if all.len().saturating_add(pem.len()) < MAX_OF_THE_SYSTEM {
             all.extend(pem);
             all.push(b'\n');
         }

@@ -3,8 +3,8 @@
 //! One directory for each artifact, named by its digest, made whole before it gets that name. What is in it is checked at each
 //! load: being here is no reason to be believed.
 
-use crate::entry::{Entry, MOST_MANIFESTS};
-use crate::signature::{MOST_SIGNATURE, MOST_SIGNATURES};
+use crate::entry::{Entry, MAX_MANIFESTS};
+use crate::signature::{MAX_SIGNATURE, MAX_SIGNATURES};
 use devgate_types::{ByteSize, Digest};
 use rustix::fs::OFlags;
 use std::collections::BTreeSet;
@@ -21,11 +21,11 @@ const NEW: &str = ".new";
 /// What is still being made after so long is not being made any more.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 /// The largest manifest.
-pub const MOST_MANIFEST: u64 = 1024 * 1024;
+pub const MAX_MANIFEST: u64 = 1024 * 1024;
 /// As many as are read of a registry, as large as they may be (a payload, its signature, a bundle), each byte of them as an escape.
-const MOST_KEPT_SIGNATURES: u64 = MOST_SIGNATURES as u64 * 3 * MOST_SIGNATURE * 6 + 64 * 1024;
+const MAX_KEPT_SIGNATURES: u64 = MAX_SIGNATURES as u64 * 3 * MAX_SIGNATURE * 6 + 64 * 1024;
 /// The most artifacts, whatever their size.
-const MOST_ENTRIES: usize = 512;
+const MAX_ENTRIES: usize = 512;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Cache {
@@ -75,8 +75,8 @@ impl Cache {
             return Ok(None);
         }
         let mut entry = Entry::default();
-        for n in 0..MOST_MANIFESTS {
-            match read_file(&at.join(manifest(n)), MOST_MANIFEST) {
+        for n in 0..MAX_MANIFESTS {
+            match read_file(&at.join(manifest(n)), MAX_MANIFEST) {
                 Ok(bytes) => entry.manifests.push(bytes),
                 Err(_) if n > 0 => break,
                 // An entry without a beginning is none: it is wrong, and found so.
@@ -84,7 +84,7 @@ impl Cache {
             }
         }
         entry.layer = read_file(&at.join(LAYER), most.0.saturating_add(crate::manifest::ARCHIVE)).unwrap_or_default();
-        let signatures = read_file(&at.join(SIGNATURES), MOST_KEPT_SIGNATURES).unwrap_or_default();
+        let signatures = read_file(&at.join(SIGNATURES), MAX_KEPT_SIGNATURES).unwrap_or_default();
         entry.signatures = serde_json::from_slice(&signatures).unwrap_or_default();
         Ok(Some(entry))
     }
@@ -151,7 +151,7 @@ impl Cache {
         all.sort_unstable_by_key(|(written, digest, _)| (*written, *digest));
         let (mut size, mut count) = (all.iter().map(|(.., size)| size).sum::<u64>(), all.len());
         for (_, digest, taken) in all {
-            if size <= self.most.0 && count <= MOST_ENTRIES {
+            if size <= self.most.0 && count <= MAX_ENTRIES {
                 break;
             }
             if !keep.contains(&digest) {
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    const MOST: ByteSize = ByteSize(1_000);
+    const LIMIT: ByteSize = ByteSize(1_000);
 
     fn cache(dir: &Path, most: u64) -> Cache {
         Cache::new(dir.join("components"), ByteSize(most))
@@ -251,12 +251,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = cache(dir.path(), 10_000);
         let (digest, entry) = entry(1);
-        assert_eq!(cache.read(digest, MOST).unwrap(), None);
+        assert_eq!(cache.read(digest, LIMIT).unwrap(), None);
         for _ in 0..2 {
             cache.write(digest, &entry).unwrap();
-            let kept = cache.read(digest, MOST).unwrap().unwrap();
+            let kept = cache.read(digest, LIMIT).unwrap().unwrap();
             assert_eq!(kept, entry);
-            assert_eq!(kept.component(digest, MOST).unwrap(), vec![1; 100]);
+            assert_eq!(kept.component(digest, LIMIT).unwrap(), vec![1; 100]);
         }
         assert_eq!(fs::read_dir(cache.dir()).unwrap().count(), 1, "nothing is left beside it");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -285,11 +285,11 @@ mod tests {
         for change in broken {
             cache.write(digest, &entry).unwrap();
             change();
-            let kept = cache.read(digest, MOST).unwrap().unwrap();
-            assert!(kept.component(digest, MOST).is_err());
+            let kept = cache.read(digest, LIMIT).unwrap().unwrap();
+            assert!(kept.component(digest, LIMIT).is_err());
         }
         cache.remove(digest).unwrap();
-        assert_eq!(cache.read(digest, MOST).unwrap(), None);
+        assert_eq!(cache.read(digest, LIMIT).unwrap(), None);
         assert_eq!(fs::read(&elsewhere).unwrap(), entry.layer, "a link is not followed");
     }
 
@@ -321,7 +321,7 @@ mod tests {
         let (digest, entry) = entry(1);
         cache.write(digest, &entry).unwrap();
         fs::set_permissions(cache.dir(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(cache.read(digest, MOST).is_err() && cache.write(digest, &entry).is_err());
+        assert!(cache.read(digest, LIMIT).is_err() && cache.write(digest, &entry).is_err());
         assert!(cache.tidy(&BTreeSet::new()).is_err());
     }
 

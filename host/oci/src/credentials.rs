@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The largest file that is read.
-const MOST: u64 = 1024 * 1024;
+const MAX_FILE: u64 = 1024 * 1024;
 /// What docker's own registry is called in the file.
 const DOCKER: &str = "https://index.docker.io/v1/";
 
@@ -71,7 +71,7 @@ pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credent
         return Ok(Credentials::Anonymous);
     };
     let failed = |why: FileError| Error::Host(format!("{}: {why} (--registry-config)", file.display()));
-    let found = read_file(file, MOST).and_then(|bytes| read(&bytes, repository));
+    let found = read_file(file, MAX_FILE).and_then(|bytes| read(&bytes, repository));
     found.map_err(failed)
 }
 

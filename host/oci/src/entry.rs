@@ -15,7 +15,7 @@ pub(crate) struct Entry {
 }
 
 /// An index, and what it has one of.
-pub(crate) const MOST_MANIFESTS: usize = 2;
+pub(crate) const MAX_MANIFESTS: usize = 2;
 
 /// The layer that a chain of manifests leads to from this digest, or the next manifest that is missing.
 ///
@@ -23,7 +23,7 @@ pub(crate) const MOST_MANIFESTS: usize = 2;
 /// When one is other bytes than its digest says, or names no component of at most `most` bytes.
 pub fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Result<Next, NotUsable> {
     let mut wanted = from;
-    for bytes in manifests.iter().take(MOST_MANIFESTS) {
+    for bytes in manifests.iter().take(MAX_MANIFESTS) {
         if crate::digest(bytes) != wanted {
             return Err(NotUsable("has a manifest with other bytes than its digest says".to_owned()));
         }
@@ -34,7 +34,7 @@ pub fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Result<Nex
             Manifest::Other(next) => wanted = next.sha256()?,
         }
     }
-    if manifests.len() >= MOST_MANIFESTS {
+    if manifests.len() >= MAX_MANIFESTS {
         return Err(NotUsable("is an index of an index; name the digest of the artifact that is meant".to_owned()));
     }
     Ok(Next::Manifest(wanted))

@@ -31,17 +31,17 @@ pub use error::Error;
 pub use manifest::{Descriptor, Manifest, NotUsable, Packed};
 pub use progress::Progress;
 pub use registries::Registries;
-pub use signature::{InvalidKey, MOST_SIGNATURE, PublicKey, check_file};
+pub use signature::{InvalidKey, MAX_SIGNATURE, PublicKey, check_file};
 pub use store::{Counts, Store, StoreSettings, Wanted};
 
 /// What `devgate-pull` works with: what it is told and answers, and what it looks at of what a registry sends, so as not to fetch what
 /// would be refused.
 pub mod child {
-    pub use crate::cache::MOST_MANIFEST;
+    pub use crate::cache::MAX_MANIFEST;
     pub use crate::credentials::Credentials;
     pub use crate::entry::{Next, follow};
-    pub use crate::message::{MOST_ORDER, PIECE, wire};
-    pub use crate::signature::{ANNOTATION, BUNDLE, MOST_SIGNATURES, NotSigned, PAYLOAD, SIGNS, Signed, check};
+    pub use crate::message::{MAX_ORDER, PIECE, wire};
+    pub use crate::signature::{ANNOTATION, BUNDLE, MAX_SIGNATURES, NotSigned, PAYLOAD, SIGNS, Signed, check};
 }
 
 use devgate_types::Digest;

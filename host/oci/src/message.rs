@@ -17,9 +17,9 @@ pub mod wire {
 use wire::credentials::Kind;
 
 /// The longest answer, in bytes: a manifest, and what is around it.
-pub(crate) const MOST_ANSWER: usize = (1 << 20) + 64;
+pub(crate) const MAX_ANSWER: usize = (1 << 20) + 64;
 /// The longest order, in bytes: authorities from several files.
-pub const MOST_ORDER: usize = 64 << 20;
+pub const MAX_ORDER: usize = 64 << 20;
 /// How much of a layer comes at once.
 pub const PIECE: usize = 64 << 10;
 

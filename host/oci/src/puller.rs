@@ -8,7 +8,7 @@ mod tests;
 
 use crate::entry::Entry;
 use crate::error::Error;
-use crate::message::{MOST_ANSWER, wire};
+use crate::message::{MAX_ANSWER, wire};
 use crate::progress::Progress;
 use crate::registries::Registries;
 use crate::signature::{PublicKey, Signed};
@@ -28,9 +28,9 @@ use wire::answer::Kind;
 use wire::order::What;
 
 /// How long one may take, however slowly bytes keep coming.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// The most that it says to be tried again.
-const MOST_NOTES: usize = 256;
+const MAX_NOTES: usize = 256;
 /// What it may write to: what it needs, and what each byte of its order becomes. The layer only goes through it.
 const MEMORY: u64 = 64 << 20;
 const OF_A_BYTE: u64 = 4;
@@ -125,7 +125,7 @@ impl Puller {
         let mut child =
             start(program, &order, memory).map_err(|why| host(&format!("cannot start {}: {why}", program.name())))?;
         let outcome = match child.stdout.take() {
-            Some(stdout) => listen(stdout.into(), Instant::now() + PATIENCE, taken),
+            Some(stdout) => listen(stdout.into(), Instant::now() + TIMEOUT, taken),
             None => Err(nonsense("it has no output")),
         };
         // It has said all that is taken of it.
@@ -135,7 +135,7 @@ impl Puller {
             Ended::Failed(error) => error,
             Ended::Socket(SocketError::Closed) => ended(&judge(status, memory)),
             Ended::Socket(SocketError::Late) => {
-                ended(&format!("was not done within {} minutes", PATIENCE.as_secs() / 60))
+                ended(&format!("was not done within {} minutes", TIMEOUT.as_secs() / 60))
             }
             Ended::Socket(why) => ended(&format!("is not listened to any more: {why}")),
         })
@@ -170,7 +170,7 @@ fn listen(from: OwnedFd, until: Instant, taken: &mut Taken<'_>) -> Result<(), En
     socket.wait_until(until);
     let mut notes = 0;
     loop {
-        let answer: wire::Answer = socket.receive(MOST_ANSWER).map_err(Ended::Socket)?;
+        let answer: wire::Answer = socket.receive(MAX_ANSWER).map_err(Ended::Socket)?;
         // One that never stops talking is late as well.
         if Instant::now() >= until {
             return Err(Ended::Socket(SocketError::Late));
@@ -180,7 +180,7 @@ fn listen(from: OwnedFd, until: Instant, taken: &mut Taken<'_>) -> Result<(), En
             Some(Kind::Failed(failure)) => return Err(said(&failure).into()),
             Some(Kind::Note(text)) => {
                 notes += 1;
-                if notes > MOST_NOTES {
+                if notes > MAX_NOTES {
                     return Err(nonsense("too many notes"));
                 }
                 tracing::info!("{}", GuestText::of_escaped(&text));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The files that say how names are looked up, and the most that is read of each.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 const HOSTS: &str = "/etc/hosts";
-const MOST_NAMES: u64 = 1024 * 1024;
+const MAX_NAMES: u64 = 1024 * 1024;
 
 /// All registries, and how they are spoken to.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ impl Registries {
     /// When credentials or authorities cannot be read.
     pub fn access(&self, repository: &Repository) -> Result<wire::Access, Error> {
         // Without them a name is looked up by the server of this machine, or is none.
-        let names = |file: &str| read_file(Path::new(file), MOST_NAMES).unwrap_or_default();
+        let names = |file: &str| read_file(Path::new(file), MAX_NAMES).unwrap_or_default();
         Ok(wire::Access {
             credentials: Some(credentials::of(self.config.as_deref(), repository)?.into()),
             authorities: authorities::of_the_system(),

@@ -22,9 +22,9 @@ pub const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// Where the signature of a payload is.
 pub const ANNOTATION: &str = "dev.cosignproject.cosign/signature";
 /// The most bytes of a payload, of a signature and of a bundle that are read.
-pub const MOST_SIGNATURE: u64 = 64 * 1024;
+pub const MAX_SIGNATURE: u64 = 64 * 1024;
 /// The most of each.
-pub const MOST_SIGNATURES: usize = 32;
+pub const MAX_SIGNATURES: usize = 32;
 
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
@@ -218,10 +218,10 @@ pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result
 /// # Errors
 /// Why none has, and what to do.
 pub fn check_file(bytes: &[u8], signature: &str, keys: &[PublicKey], name: &str) -> Result<(), Error> {
-    if signature.len() as u64 > MOST_SIGNATURE {
+    if signature.len() as u64 > MAX_SIGNATURE {
         return Err(Error::Refused(format!(
             "{name}.sig has more than {} KiB, as no signature has; make it with `cosign sign-blob` (docs/components.md)",
-            MOST_SIGNATURE >> 10
+            MAX_SIGNATURE >> 10
         )));
     }
     let is_signed = if bundle::is_one(signature) {

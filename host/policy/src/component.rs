@@ -6,7 +6,7 @@ use crate::key;
 use devgate_types::{Digest, PinnedReference, Reference, escape};
 
 /// The most keys of one component.
-const MOST_KEYS: usize = 8;
+const MAX_KEYS: usize = 8;
 
 /// Where a plugin's component comes from: `component:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +72,8 @@ fn keys(item: &Item<'_>, plugin: &str) -> Vec<String> {
         return Vec::new();
     };
     let files = item.each(usize::MAX, file);
-    if files.len() > MOST_KEYS {
-        item.error(format!("must have at most {MOST_KEYS} keys, not {}", files.len()));
+    if files.len() > MAX_KEYS {
+        item.error(format!("must have at most {MAX_KEYS} keys, not {}", files.len()));
     }
     files
 }

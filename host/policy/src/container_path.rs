@@ -6,7 +6,7 @@ use crate::path;
 use std::sync::Arc;
 
 /// The longest template, in bytes.
-const MOST_BYTES: usize = 256;
+const MAX_BYTES: usize = 256;
 /// What stands for the last part of the node's own path.
 const NAME: &str = "{name}";
 /// What every container has in its `/dev` already (the OCI runtime specification's default devices and file systems).
@@ -21,7 +21,7 @@ pub struct ContainerPath {
 
 impl ContainerPath {
     fn parse(text: &str) -> Result<Self, &'static str> {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err("must have at most 256 bytes");
         }
         let Some(rest) = text.strip_prefix("/dev/") else {

@@ -6,9 +6,9 @@ use crate::selector::problem_of_attribute;
 use crate::{Origin, key};
 
 /// The most entries of one plugin, and the most values of one entry.
-const MOST: usize = 64;
+const MAX_ENTRIES: usize = 64;
 /// The longest value, in bytes.
-const MOST_VALUE: usize = 256;
+const MAX_VALUE: usize = 256;
 
 /// One entry of `control:`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct Control {
 impl Control {
     pub(crate) fn read_list(item: &Item<'_>, plugin: &str) -> Vec<Self> {
         let place = format!("control of {plugin}");
-        let list = item.list(MOST).into_iter();
+        let list = item.list(MAX_ENTRIES).into_iter();
         list.filter_map(|entry| Self::read(&entry, &place)).collect()
     }
 
     fn read(entry: &Item<'_>, place: &str) -> Option<Self> {
         let fields = entry.open(place, &key::CONTROL)?;
         let attribute = fields.need("attribute").and_then(|item| item.parse(attribute));
-        let values = fields.need("values").map(|item| item.each(MOST, value));
+        let values = fields.need("values").map(|item| item.each(MAX_ENTRIES, value));
         fields.need("moment")?;
         let moments = fields.words("moment");
         Some(Self {
@@ -56,8 +56,8 @@ fn attribute(text: &str) -> Result<String, Problem> {
 }
 
 fn value(text: &str) -> Result<String, Problem> {
-    if text.len() > MOST_VALUE || text.contains(char::is_control) {
-        let problem = format!("must be values of at most {MOST_VALUE} bytes without control characters");
+    if text.len() > MAX_VALUE || text.contains(char::is_control) {
+        let problem = format!("must be values of at most {MAX_VALUE} bytes without control characters");
         return Err(Problem(problem));
     }
     Ok(text.to_owned())

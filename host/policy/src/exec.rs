@@ -9,7 +9,7 @@ use devgate_types::{ResourceName, escape};
 /// Words that the protocol's own answers have as keys.
 const TAKEN: [&str; 7] = ["cdiVersion", "error", "message", "details", "code", "msg", "devices"];
 /// The most characters of a type.
-const MOST: usize = 16;
+const MAX_CHARS: usize = 16;
 
 /// `exec:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,11 +47,11 @@ impl Exec {
 
 fn kind(item: &Item<'_>) -> Option<String> {
     let text = item.text()?;
-    let is_good = text.len() <= MOST
+    let is_good = text.len() <= MAX_CHARS
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|b| b.is_ascii_alphanumeric());
     if !is_good {
-        item.error(format!("must be a letter and then at most {} letters or digits", MOST - 1));
+        item.error(format!("must be a letter and then at most {} letters or digits", MAX_CHARS - 1));
         return None;
     }
     if TAKEN.contains(&text) {

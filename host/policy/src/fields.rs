@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 /// The longest text that a policy needs anywhere but in `config`.
-const MOST_TEXT: usize = 4_096;
+const MAX_TEXT: usize = 4_096;
 /// What to do where YAML sees a number in what should be text.
 const QUOTES: &str = "put it in quotes";
 const UNIT: &str = "add a unit";
@@ -234,7 +234,7 @@ impl<'a> Item<'a> {
     fn text_in(&self, what: &str, hint: &str) -> Option<&'a str> {
         match &self.node.value {
             Value::Text(text) if text.is_empty() => self.error("must not be empty"),
-            Value::Text(text) if text.len() > MOST_TEXT => self.error(format!("must have at most {MOST_TEXT} bytes")),
+            Value::Text(text) if text.len() > MAX_TEXT => self.error(format!("must have at most {MAX_TEXT} bytes")),
             Value::Text(text) => return Some(text),
             _ => self.wrong_kind_with_hint(what, hint),
         }

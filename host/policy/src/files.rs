@@ -11,7 +11,7 @@ use never::never;
 use pattern::FilePattern;
 
 /// The most patterns of one plugin.
-const MOST: usize = 256;
+const MAX_PATTERNS: usize = 256;
 
 /// The files that a plugin's policy lists: `files:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -102,7 +102,7 @@ impl Files {
             }
             Some((pattern, item.origin()))
         };
-        let listed = item.texts_once(MOST).into_iter().filter_map(read).collect();
+        let listed = item.texts_once(MAX_PATTERNS).into_iter().filter_map(read).collect();
         Self { listed }
     }
 }

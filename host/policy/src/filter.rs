@@ -11,7 +11,7 @@ use crate::{Origin, PluginPolicy, key};
 use devgate_types::ResourceName;
 
 /// The most filters in one list.
-const MOST: usize = 256;
+const MAX_FILTERS: usize = 256;
 
 /// What the host knows of a unit when it decides where it belongs.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +70,7 @@ impl Filter {
 
     pub(crate) fn read_list(item: &Item<'_>, plugin: &str) -> Vec<Self> {
         let place = format!("{} of {plugin}", item.key);
-        let list = item.list(MOST).into_iter();
+        let list = item.list(MAX_FILTERS).into_iter();
         list.filter_map(|entry| Self::read(&entry, &place)).collect()
     }
 

@@ -10,7 +10,7 @@ use devgate_types::{Access, escape};
 use std::sync::Arc;
 
 /// The most patterns in one list.
-const MOST_PATTERNS: usize = 256;
+const MAX_PATTERNS: usize = 256;
 
 /// Nodes that belong to no kernel device and may be handed out, by path: `host-nodes:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn patterns(item: &Item<'_>, others: &[Listed]) -> Vec<Listed> {
         let origin = item.origin();
         Some(Listed { pattern, origin })
     };
-    item.texts_once(MOST_PATTERNS).into_iter().filter_map(read).collect()
+    item.texts_once(MAX_PATTERNS).into_iter().filter_map(read).collect()
 }
 
 /// A pattern for nodes.

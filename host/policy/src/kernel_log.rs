@@ -8,11 +8,11 @@ use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
 
 /// The most patterns of one plugin.
-const MOST: usize = 64;
+const MAX_PATTERNS: usize = 64;
 /// The longest pattern, in bytes.
-const MOST_BYTES: usize = 512;
+const MAX_BYTES: usize = 512;
 /// The most memory of one compiled pattern, in bytes.
-const MOST_MEMORY: usize = 1024 * 1024;
+const MAX_MEMORY: usize = 1024 * 1024;
 
 /// One pattern of `kernel-log:`: anchored at the start of a line, with at least one capture. Only captures are told.
 #[derive(Debug, Clone)]
@@ -46,10 +46,10 @@ impl KernelPattern {
 
     fn parse(text: &str, origin: Origin) -> Result<Self, Problem> {
         let has = |why: &str| Problem::has(text, why);
-        if text.len() > MOST_BYTES {
-            return Err(Problem(format!("must have at most {MOST_BYTES} bytes")));
+        if text.len() > MAX_BYTES {
+            return Err(Problem(format!("must have at most {MAX_BYTES} bytes")));
         }
-        let regex = RegexBuilder::new(text).size_limit(MOST_MEMORY).build().map_err(|error| match error {
+        let regex = RegexBuilder::new(text).size_limit(MAX_MEMORY).build().map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => has("which is too large when it is compiled"),
             other => {
                 // The last line says what is wrong, those before show where.
@@ -68,7 +68,7 @@ impl KernelPattern {
     }
 
     pub(crate) fn read_list(item: &Item<'_>) -> Vec<Self> {
-        let texts = item.texts_once(MOST).into_iter();
+        let texts = item.texts_once(MAX_PATTERNS).into_iter();
         let parsed = texts.map(|(item, text)| Self::parse(text, item.origin()).map_err(|problem| item.error(problem)));
         parsed.flatten().collect()
     }
@@ -128,6 +128,6 @@ mod tests {
             assert!(parse(good).is_ok(), "{good}");
         }
         let long = |n: usize| format!("^(){}", "x".repeat(n - 3));
-        assert!(parse(&long(MOST_BYTES)).is_ok() && parse(&long(MOST_BYTES + 1)).is_err());
+        assert!(parse(&long(MAX_BYTES)).is_ok() && parse(&long(MAX_BYTES + 1)).is_err());
     }
 }

@@ -21,7 +21,7 @@ use name::Name;
 use size::multiple;
 
 /// The most labels that a plugin's policy may have.
-const MOST: usize = 64;
+const MAX_LABELS: usize = 64;
 
 /// `labels:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -79,7 +79,7 @@ impl Labels {
     }
 
     pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Self {
-        let entries = item.map(MOST).into_iter();
+        let entries = item.map(MAX_LABELS).into_iter();
         Self(entries.filter_map(|entry| LabelRule::read(&entry, plugin)).collect())
     }
 }

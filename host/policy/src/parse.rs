@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use std::collections::HashMap;
 
 /// The most plugins in a policy.
-const MOST_PLUGINS: usize = 256;
+const MAX_PLUGINS: usize = 256;
 
 /// Reads one policy from all its files.
 ///
@@ -29,8 +29,8 @@ pub fn parse(files: &[PolicyFile<'_>]) -> Result<Policy, PolicyErrors> {
     if files.is_empty() {
         report.error(At::default(), "a policy needs at least one file");
     }
-    if whole.plugins.len() > MOST_PLUGINS {
-        let message = format!("the policy has more than {MOST_PLUGINS} plugins");
+    if whole.plugins.len() > MAX_PLUGINS {
+        let message = format!("the policy has more than {MAX_PLUGINS} plugins");
         report.error(At::default(), message);
     }
     errors.extend(report.into_errors());

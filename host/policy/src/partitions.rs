@@ -6,7 +6,7 @@ use crate::key;
 use crate::pattern::Pattern;
 
 /// The most patterns in one list.
-const MOST_PATTERNS: usize = 64;
+const MAX_PATTERNS: usize = 64;
 
 /// Which units are parts of one device: `partitions:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ impl Partitions {
         let Some(fields) = item.open(&place, &key::PARTITIONS) else {
             return Self::default();
         };
-        let patterns = |item: Item<'_>| item.each(MOST_PATTERNS, of_node);
+        let patterns = |item: Item<'_>| item.each(MAX_PATTERNS, of_node);
         Self {
             own: fields.need("own").map(patterns).unwrap_or_default(),
             common: fields.get("common").map(patterns).unwrap_or_default(),

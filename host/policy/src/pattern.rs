@@ -17,7 +17,7 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     /// The longest pattern, in bytes.
-    pub(crate) const MOST_BYTES: usize = 256;
+    pub(crate) const MAX_BYTES: usize = 256;
 
     /// A pattern for a name or a path, where only `**` matches a `/`.
     pub(crate) fn path(text: &str) -> Result<Self, Problem> {
@@ -35,8 +35,8 @@ impl Pattern {
     }
 
     fn checked(text: &str, separate: bool) -> Result<Self, Problem> {
-        if text.len() > Self::MOST_BYTES {
-            return Err(Problem(format!("must have at most {} bytes", Self::MOST_BYTES)));
+        if text.len() > Self::MAX_BYTES {
+            return Err(Problem(format!("must have at most {} bytes", Self::MAX_BYTES)));
         }
         Self::new(text, separate)
     }

@@ -11,9 +11,9 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The most selectors of one plugin.
-const MOST_SELECTORS: usize = 256;
+const MAX_SELECTORS: usize = 256;
 /// The most bytes of `config` as JSON, so that it costs a call little.
-const MOST_CONFIG: usize = 64 * 1024;
+const MAX_CONFIG: usize = 64 * 1024;
 
 /// Where something is written, for messages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -240,13 +240,13 @@ fn refuse_contradictions(
 fn read_config(item: &Item<'_>) -> serde_json::Value {
     let value = item.node.to_json();
     let size = value.to_string().len();
-    if size > MOST_CONFIG {
-        item.error(format!("has {size} bytes as JSON, more than {MOST_CONFIG}"));
+    if size > MAX_CONFIG {
+        item.error(format!("has {size} bytes as JSON, more than {MAX_CONFIG}"));
     }
     value
 }
 
 fn read_hardware(item: &Item<'_>, place: &str) -> Vec<Selector> {
-    let list = item.list(MOST_SELECTORS).into_iter();
+    let list = item.list(MAX_SELECTORS).into_iter();
     list.filter_map(|entry| Selector::read(&entry, place)).collect()
 }

@@ -1,9 +1,9 @@
 //! Names as Kubernetes has them for labels and annotations: a domain, `/`, and a name.
 
 /// The longest name behind the `/`, and the longest value of a label.
-pub(crate) const MOST: usize = 63;
+pub(crate) const MAX_NAME: usize = 63;
 /// The longest domain.
-const MOST_DOMAIN: usize = 253;
+const MAX_DOMAIN: usize = 253;
 /// The domains that are Kubernetes' own.
 const KUBERNETES: [&str; 2] = ["kubernetes.io", "k8s.io"];
 
@@ -11,7 +11,7 @@ const KUBERNETES: [&str; 2] = ["kubernetes.io", "k8s.io"];
 pub(crate) fn is_name(name: &str) -> bool {
     let end = |c: char| c.is_ascii_alphanumeric();
     let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    (1..=MOST).contains(&name.len()) && name.bytes().all(ok) && name.starts_with(end) && name.ends_with(end)
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(ok) && name.starts_with(end) && name.ends_with(end)
 }
 
 /// Whether it is a domain, in lower case.
@@ -20,7 +20,7 @@ pub(crate) fn is_domain(domain: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len()) && label.bytes().all(ok) && !label.starts_with('-') && !label.ends_with('-')
     };
-    domain.len() <= MOST_DOMAIN && domain.split('.').all(is_label)
+    domain.len() <= MAX_DOMAIN && domain.split('.').all(is_label)
 }
 
 /// Whether a domain is another or beneath it.

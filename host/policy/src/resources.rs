@@ -7,7 +7,7 @@ use devgate_types::{ResourceName, escape};
 use std::fmt;
 
 /// The most resources of one plugin: the kubelet never forgets one.
-const MOST: usize = 16;
+const MAX_RESOURCES: usize = 16;
 
 /// One entry of `resources:`: a resource, or every one of a vendor whose name matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl fmt::Display for ResourceGrant {
 const WILD: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
 pub(crate) fn read(item: &Item<'_>) -> Vec<ResourceGrant> {
-    let texts = item.texts_once(MOST).into_iter();
+    let texts = item.texts_once(MAX_RESOURCES).into_iter();
     let parsed = texts
         .map(|(item, text)| ResourceGrant::parse(text).map_err(|problem| item.report.error(item.node.at, problem)));
     parsed.flatten().collect()

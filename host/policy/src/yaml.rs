@@ -11,11 +11,11 @@ use serde_saphyr::{
 use std::fmt;
 
 /// The largest file that is read.
-pub(crate) const MOST_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 /// The deepest nesting; the sample policies need seven.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// The most keys, values, lists and mappings in a file.
-const MOST_NODES: usize = 100_000;
+const MAX_NODES: usize = 100_000;
 
 /// What has no anchors, and what to do instead; the first words say what kind of file it is.
 const NO_ALIASES: &str = "has no anchors (&) and aliases (*), write the entry out or put the text in quotes";
@@ -114,8 +114,8 @@ pub(crate) fn read(text: &str) -> Result<Node, (At, String)> {
 /// What is wrong, and where.
 pub fn read_as(what: &str, text: &str) -> Result<Node, (At, String)> {
     let start = At { line: 1, column: 1 };
-    if text.len() > MOST_BYTES {
-        let message = format!("the file has {} bytes, more than the {MOST_BYTES} that are read", text.len());
+    if text.len() > MAX_BYTES {
+        let message = format!("the file has {} bytes, more than the {MAX_BYTES} that are read", text.len());
         return Err((start, message));
     }
     match serde_saphyr::from_str_with_options::<Node>(text, options()) {
@@ -130,11 +130,11 @@ fn options() -> Options {
         budget: serde_saphyr::budget! {
             max_aliases: 0,
             max_anchors: 0,
-            max_depth: MOST_DEPTH,
-            max_nodes: MOST_NODES,
+            max_depth: MAX_DEPTH,
+            max_nodes: MAX_NODES,
             max_documents: 1,
-            max_total_scalar_bytes: MOST_BYTES,
-            max_total_comment_bytes: MOST_BYTES,
+            max_total_scalar_bytes: MAX_BYTES,
+            max_total_comment_bytes: MAX_BYTES,
             max_buffered_comment_events: 10_000,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
@@ -161,9 +161,9 @@ fn explain(what: &str, text: &str, error: &Error) -> (At, String) {
             BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } | BudgetBreach::AliasAnchorRatio { .. } => {
                 no_aliases()
             }
-            BudgetBreach::Depth { .. } => format!("the file is nested deeper than {MOST_DEPTH} levels"),
+            BudgetBreach::Depth { .. } => format!("the file is nested deeper than {MAX_DEPTH} levels"),
             BudgetBreach::Documents { .. } => "the file has several YAML documents, write one per file".to_owned(),
-            _ => format!("the file has more entries than {what} may have ({MOST_NODES})"),
+            _ => format!("the file has more entries than {what} may have ({MAX_NODES})"),
         },
         other => format!("cannot be read as YAML: {}", escape(&UserMessageFormatter.format_message(other), 200)),
     };
@@ -294,14 +294,14 @@ mod tests {
     #[test]
     fn size_and_depth_are_bounded() {
         let nested = |n: usize| format!("a: {}{}\n", "[".repeat(n), "]".repeat(n));
-        assert!(read(&nested(MOST_DEPTH - 1)).is_ok());
-        insta::assert_snapshot!(message(&nested(MOST_DEPTH + 1)), @"1:35: the file is nested deeper than 32 levels");
+        assert!(read(&nested(MAX_DEPTH - 1)).is_ok());
+        insta::assert_snapshot!(message(&nested(MAX_DEPTH + 1)), @"1:35: the file is nested deeper than 32 levels");
         assert!(read(&nested(100_000)).is_err());
         let block = (0..500).map(|n| format!("{}a:\n", " ".repeat(n))).collect::<String>();
         assert!(message(&block).contains("deeper than 32"));
-        let long = "#".repeat(MOST_BYTES - 5) + "\na: b";
+        let long = "#".repeat(MAX_BYTES - 5) + "\na: b";
         assert!(read(&long).is_ok());
         insta::assert_snapshot!(message(&(long + "c")), @"1:1: the file has 1048577 bytes, more than the 1048576 that are read");
-        assert!(message(&"- a\n".repeat(MOST_NODES + 1)).contains("more entries than a policy may have"));
+        assert!(message(&"- a\n".repeat(MAX_NODES + 1)).contains("more entries than a policy may have"));
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What all of it may take together. What was used least recently goes.
-const MOST: u64 = 256 << 20;
+const MAX_TOTAL: u64 = 256 << 20;
 /// What a file's name ends with.
 const ENDING: &str = ".code";
 /// What is not finished is called as in all of the state directory (docs/operate.md): a number between these.
@@ -55,7 +55,7 @@ impl CodeCache {
         if let Some(why) = foreign(&look) {
             return Err(NotCached::Foreign(shown, why));
         }
-        let kept = Self { dir, path: path.to_owned(), most: MOST };
+        let kept = Self { dir, path: path.to_owned(), most: MAX_TOTAL };
         for entry in kept.list().unwrap_or_default() {
             if is_unfinished(&entry.name) {
                 kept.remove(&entry.name);

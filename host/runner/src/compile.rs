@@ -27,7 +27,7 @@ const LAST: Duration = Duration::from_secs(5);
 /// So many refusals are remembered.
 const REMEMBERED: usize = 256;
 /// The longest message of a compiler, in bytes: a thousand names.
-const MOST: usize = 1 << 20;
+const MAX_MESSAGE: usize = 1 << 20;
 
 /// A component's file.
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +119,7 @@ impl Compiler {
     /// The limits of today count, whichever it was made under.
     fn made_before(&self, source: Source<'_>) -> Option<Made> {
         let mut all = self.kept.as_ref()?.read(&source.sha256)?;
-        let (scan, code) = split::<wire::Scan>(&all, MOST).ok()?;
+        let (scan, code) = split::<wire::Scan>(&all, MAX_MESSAGE).ok()?;
         let (scan, from) = (scan.read().ok()?, all.len() - code.len());
         scan.counts.check(source.limits).ok()?;
         all.drain(..from);
@@ -208,7 +208,7 @@ pub(crate) fn compiled(answer: &[u8]) -> Result<&[u8], Refusal> {
 }
 
 fn made(answer: &[u8]) -> Result<(wire::made::Kind, &[u8]), Nonsense> {
-    let (message, rest) = cut(answer, MOST)?;
+    let (message, rest) = cut(answer, MAX_MESSAGE)?;
     let kind = wire::Made::read(message)?.kind;
     Ok((kind.ok_or(Nonsense("nothing"))?, rest))
 }

@@ -9,9 +9,9 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 /// The longest message of a runner, in bytes: a blob of 64 KiB and what is around it. What it says that is longer is sent in parts.
-pub(crate) const MOST_UP: usize = 68 << 10;
+pub(crate) const MAX_UP: usize = 68 << 10;
 /// The longest message of the host, which is believed: units of a whole node.
-pub(crate) const MOST_DOWN: usize = 256 << 20;
+pub(crate) const MAX_DOWN: usize = 256 << 20;
 /// How much is read at once, and how much is collected before it is written.
 const PIECE: usize = 16 << 10;
 /// What stands before each message.
@@ -222,11 +222,11 @@ mod tests {
             theirs
         });
         for expected in [&long, &log(""), &log("a")] {
-            assert_eq!(socket.receive::<wire::Log>(MOST_UP).unwrap(), *expected);
+            assert_eq!(socket.receive::<wire::Log>(MAX_UP).unwrap(), *expected);
         }
         assert!(!socket.is_ahead());
         drop(writer.join().unwrap());
-        assert!(matches!(socket.receive::<wire::Log>(MOST_UP), Err(SocketError::Closed)));
+        assert!(matches!(socket.receive::<wire::Log>(MAX_UP), Err(SocketError::Closed)));
         assert!(matches!(socket.send(&log("b")), Err(SocketError::Closed)));
     }
 
@@ -242,7 +242,7 @@ mod tests {
         ] {
             let (mut socket, mut theirs) = pair();
             theirs.write_all(bytes).unwrap();
-            match socket.receive::<wire::Log>(MOST_UP) {
+            match socket.receive::<wire::Log>(MAX_UP) {
                 Err(SocketError::Nonsense(_)) => assert!(!is_late, "{bytes:?}"),
                 Err(SocketError::Late) => assert!(is_late, "{bytes:?}"),
                 other => panic!("{other:?}"),

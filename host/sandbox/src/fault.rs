@@ -51,7 +51,7 @@ fn trap_text(trap: Trap, error: &wasmtime::Error, last_words: &str) -> String {
     }
     if !last_words.is_empty() {
         // The message is what helps, and the places whole: neither may be what is cut off.
-        return format!("{} ({text})", cut(last_words, GuestText::MOST));
+        return format!("{} ({text})", cut(last_words, GuestText::MAX_CHARS));
     }
     text
 }

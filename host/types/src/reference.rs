@@ -4,11 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The longest name of a repository, as registries have it.
-const MOST_NAME: usize = 255;
+const MAX_NAME: usize = 255;
 /// The longest tag (OCI distribution specification 1.1, "Pulling manifests").
-const MOST_TAG: usize = 128;
+const MAX_TAG: usize = 128;
 /// The longest host with its port.
-const MOST_HOST: usize = 255 + 6;
+const MAX_HOST: usize = 255 + 6;
 
 /// The SHA-256 digest of some bytes, by which a registry names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,7 +137,7 @@ impl FromStr for Reference {
             Some((name, tag)) => (name, Some(tag)),
             None => (path, None),
         };
-        if name.len() > MOST_NAME || !name.split('/').all(is_component) {
+        if name.len() > MAX_NAME || !name.split('/').all(is_component) {
             return refuse(
                 "has a name that no registry knows: lower-case letters and digits, joined by \".\", \"_\" or \"-\", with \"/\" in between",
             );
@@ -176,7 +176,7 @@ fn is_host(text: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    text.len() <= MOST_HOST && host.split('.').all(label)
+    text.len() <= MAX_HOST && host.split('.').all(label)
 }
 
 /// One part of a repository's name (OCI distribution specification 1.1, "Pulling manifests"):
@@ -194,7 +194,7 @@ fn is_component(text: &str) -> bool {
 fn is_tag(text: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let bytes = text.as_bytes();
-    text.len() <= MOST_TAG
+    text.len() <= MAX_TAG
         && bytes.first().is_some_and(|b| word(*b))
         && bytes.iter().all(|b| word(*b) || matches!(b, b'.' | b'-'))
 }

@@ -28,28 +28,28 @@ pub struct GuestText(String);
 
 impl GuestText {
     /// The most characters of one component's message that anybody is shown.
-    pub const MOST: usize = 256;
+    pub const MAX_CHARS: usize = 256;
 
     /// The most characters of what is shown of a trap: what the component said last, and where it was.
-    pub const MOST_OF_TRAP: usize = 2 * Self::MOST;
+    pub const MAX_OF_TRAP: usize = 2 * Self::MAX_CHARS;
 
-    /// Escapes the text of a trap and cuts it after [`Self::MOST_OF_TRAP`] characters.
+    /// Escapes the text of a trap and cuts it after [`Self::MAX_OF_TRAP`] characters.
     #[must_use]
     pub fn of_trap(text: &str) -> Self {
-        Self(escape(text, Self::MOST_OF_TRAP))
+        Self(escape(text, Self::MAX_OF_TRAP))
     }
 
-    /// Escapes `text` and cuts it after [`Self::MOST`] characters.
+    /// Escapes `text` and cuts it after [`Self::MAX_CHARS`] characters.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(escape(text, Self::MOST))
+        Self(escape(text, Self::MAX_CHARS))
     }
 
     /// Text that was escaped where it was made, by a process that is not believed: what is left to escape is, and it is cut again.
     #[must_use]
     pub fn of_escaped(text: &str) -> Self {
         // What stands for one character has at most ten, and most have one.
-        let most = Self::MOST * 4;
+        let most = Self::MAX_CHARS * 4;
         let mut shown = String::new();
         for (n, part) in text.split('\\').enumerate() {
             // No more of it is made than is shown, however many parts it has: a character has at most four bytes.
@@ -105,13 +105,13 @@ mod tests {
             assert_eq!(GuestText::of_escaped(once.as_str()), once);
         }
         assert_eq!(GuestText::of_escaped("a\nb").as_str(), "a\\nb");
-        assert!(GuestText::of_escaped(&"\\\n".repeat(10_000)).as_str().len() <= 4 * GuestText::MOST);
+        assert!(GuestText::of_escaped(&"\\\n".repeat(10_000)).as_str().len() <= 4 * GuestText::MAX_CHARS);
     }
 
     #[test]
     fn guest_text_is_cut_by_characters() {
         assert_eq!(escape("ééééé", 3), "ééé…");
         assert_eq!(escape("abc", 3), "abc");
-        assert!(GuestText::new(&"x".repeat(10_000)).as_str().chars().count() == GuestText::MOST + 1);
+        assert!(GuestText::new(&"x".repeat(10_000)).as_str().chars().count() == GuestText::MAX_CHARS + 1);
     }
 }

@@ -111,10 +111,10 @@ mod tests {
     use super::*;
 
     const PAUSE: Duration = Duration::from_secs(30);
-    const MOST: u32 = 64;
+    const BURST: u32 = 64;
 
     fn throttle() -> LogThrottle {
-        LogThrottle::new(64, Bucket::new(MOST, PAUSE))
+        LogThrottle::new(64, Bucket::new(BURST, PAUSE))
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
         let mut first = |line: &str| lines.line(line, Again::Never, now);
         assert_eq!((first("a"), first("a")), (Some(0), None));
         let many = (0..1_000).filter_map(|n| first(&n.to_string())).count();
-        assert_eq!(many, MOST as usize - 1);
+        assert_eq!(many, BURST as usize - 1);
     }
 
     #[test]
@@ -131,9 +131,9 @@ mod tests {
         let (mut lines, now) = (throttle(), Instant::now());
         let mut line = |line: &str, now| lines.line(line, Again::Never, now);
         let logged = (0..1_000).filter_map(|n| line(&n.to_string(), now)).count();
-        assert_eq!(logged, MOST as usize);
+        assert_eq!(logged, BURST as usize);
         assert_eq!(line("new", now + PAUSE / 2), None);
-        let left_out = u64::from(1_000 - MOST + 1);
+        let left_out = u64::from(1_000 - BURST + 1);
         assert_eq!(line("new", now + PAUSE), Some(left_out));
         assert_eq!(line("newer", now + PAUSE), None);
         assert_eq!(line("newest", now + PAUSE * 3), Some(1));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_oldest_of_too_many_lines_is_forgotten() {
-        let (mut lines, now) = (LogThrottle::new(2, Bucket::new(MOST, PAUSE)), Instant::now());
+        let (mut lines, now) = (LogThrottle::new(2, Bucket::new(BURST, PAUSE)), Instant::now());
         let mut is_news = |line: &str| lines.line(line, Again::Never, now).is_some();
         assert!(is_news("a") && is_news("b") && is_news("c"));
         assert!(!is_news("b") && is_news("a"));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_as_far_as_the_longest() {
-        let (mut lines, start) = (LogThrottle::new(1, Bucket::new(MOST, PAUSE)), Instant::now());
+        let (mut lines, start) = (LogThrottle::new(1, Bucket::new(BURST, PAUSE)), Instant::now());
         let again = Again::Growing(Duration::from_secs(60), Duration::from_secs(3_600));
         let at = |second: u64| start + Duration::from_secs(second);
         let logged: Vec<u64> =

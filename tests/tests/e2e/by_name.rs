@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const BENCH: &str = "devgate.dev/bench0";
 const KINDS: [Kind; 1] = [Kind { class: 0, count: 3 }];
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// PCI functions, each with the node of what is beneath it: that may be another one by now.
 const POLICY: &str = "
@@ -64,7 +64,7 @@ impl Cdi {
             if is_so(&files) {
                 return Ok(begun.elapsed());
             }
-            anyhow::ensure!(begun.elapsed() < PATIENCE, "{files:?}");
+            anyhow::ensure!(begun.elapsed() < TIMEOUT, "{files:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

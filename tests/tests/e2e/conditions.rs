@@ -26,7 +26,7 @@ const KIND: Kind = Kind { class: 0, count: 2 };
 const BENCH: &str = "devgate.dev/bench0";
 const TEXT: &str = "test.dev/text";
 /// How long something may take to be so.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// What `devgate status` ends with where a condition holds.
 const NOT_WELL: i32 = 5;
 /// Those that nothing here makes happen.
@@ -34,7 +34,7 @@ const ELSEWHERE: [&str; 2] = ["hangs", "calls-hang"];
 
 /// Waits until it holds, and looks whether all faces say so, and why.
 async fn happens(host: &Host, condition: &str, port: u16) -> anyhow::Result<Faces> {
-    let (table, deadline) = (table()?, Instant::now() + PATIENCE);
+    let (table, deadline) = (table()?, Instant::now() + TIMEOUT);
     ensure!(table.contains_key(condition), "the guide has no {condition}");
     loop {
         let faces = Faces::of(host, port).await?;

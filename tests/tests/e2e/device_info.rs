@@ -61,7 +61,7 @@ plugins:
 "#;
 
 const RESOURCE: &str = "example.com/vf";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn names(dir: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else {
@@ -75,7 +75,7 @@ fn names(dir: &Path) -> Vec<String> {
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let since = Instant::now();
     while !holds() {
-        assert!(since.elapsed() < PATIENCE, "{what}");
+        assert!(since.elapsed() < TIMEOUT, "{what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const FUSE: &str = "devgate.dev/fuse";
 const NAME: &str = "devgate";
 /// This machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const POLICY: &str = "
 apiVersion: devgate.dev/v1alpha1
@@ -162,7 +162,7 @@ impl Node {
 
     async fn allocatable(&self, count: usize) -> anyhow::Result<()> {
         let there = |kubelet: &StandIn| kubelet.allocatable(FUSE) == Some(count);
-        let waited = self.kubelet.wait_for(PATIENCE, there).await;
+        let waited = self.kubelet.wait_for(TIMEOUT, there).await;
         waited.with_context(|| self.podman(&["logs", NAME]).unwrap_or_default())
     }
 

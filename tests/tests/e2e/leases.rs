@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const BENCH: &str = "devgate.dev/bench0";
 const KIND: Kind = Kind { class: 0, count: 3 };
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A machine without a kubelet, whose containers nobody starts.
 struct Machine {
@@ -83,7 +83,7 @@ pub(crate) async fn until<T: std::fmt::Debug>(
         if is_so(&now) {
             return Ok(now);
         }
-        anyhow::ensure!(begun.elapsed() < PATIENCE, "{now:?}");
+        anyhow::ensure!(begun.elapsed() < TIMEOUT, "{now:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -21,7 +21,7 @@ const ONLY_SOME: [&str; 2] = [" > 0", " > 0)"];
 /// What is not everywhere: a limit of this process' memory.
 const NOT_EVERYWHERE: &str = "devgate_memory_limit_bytes";
 /// How long until there is something to see: two scrapes, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 fn monitoring(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/monitoring").join(file)
@@ -98,8 +98,8 @@ impl Prometheus {
             let up = self.query("count_over_time(up{job=\"devgate\"}[1m]) > 3 and up == 1").await;
             match up {
                 Ok(found) if !found.is_empty() => return Ok(()),
-                Err(error) if start.elapsed() > PATIENCE => return Err(error),
-                _ if start.elapsed() > PATIENCE => anyhow::bail!("nothing was scraped"),
+                Err(error) if start.elapsed() > TIMEOUT => return Err(error),
+                _ if start.elapsed() > TIMEOUT => anyhow::bail!("nothing was scraped"),
                 _ => tokio::time::sleep(Duration::from_millis(200)).await,
             }
         }
@@ -176,7 +176,7 @@ async fn every_query_of_the_dashboard_finds_something_and_every_rule_can_be_run(
             if !found.is_empty() || may_be_empty(query) {
                 break found;
             }
-            ensure!(start.elapsed() < PATIENCE, "panel {}: {} finds nothing", query.panel, query.text);
+            ensure!(start.elapsed() < TIMEOUT, "panel {}: {} finds nothing", query.panel, query.text);
             tokio::time::sleep(Duration::from_millis(200)).await;
         };
         for label in &query.labels {

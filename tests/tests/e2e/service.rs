@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::net::UnixDatagram;
 
 const KINDS: [Kind; 1] = [Kind { class: 0, count: 2 }];
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What one datagram says.
 async fn heard(socket: &UnixDatagram) -> anyhow::Result<String> {
     let mut bytes = [0; 4096];
-    let size = tokio::time::timeout(PATIENCE, socket.recv(&mut bytes)).await;
+    let size = tokio::time::timeout(TIMEOUT, socket.recv(&mut bytes)).await;
     let size = size.context("the service manager hears nothing")??;
     Ok(String::from_utf8(bytes[..size].to_vec())?)
 }

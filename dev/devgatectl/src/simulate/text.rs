@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How many of the log's last lines are shown.
 const LAST_LINES: usize = 12;
 /// The longest line of what is shown, in characters.
-const MOST: usize = 2_000;
+const MAX_LINE: usize = 2_000;
 
 /// One scenario.
 pub(super) fn scenario(outcome: &Outcome, verbose: bool) -> String {
@@ -33,7 +33,7 @@ pub(super) fn title(outcome: &Outcome) -> String {
     let file = escape(&outcome.file.display().to_string(), 256);
     match outcome.about.as_str() {
         "" => file,
-        about => format!("{file}: {}", escape(about, MOST)),
+        about => format!("{file}: {}", escape(about, MAX_LINE)),
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn last_words(outcome: &Outcome) -> String {
         // The host's own lines say which plugin they are about.
         let own = line.plugin.is_empty() || line.message.contains(&format!("plugin {}", line.plugin));
         let whose = if own { String::new() } else { format!("plugin {} says: ", line.plugin) };
-        let said = escape(&format!("{whose}{}", line.message), MOST);
+        let said = escape(&format!("{whose}{}", line.message), MAX_LINE);
         let _ = writeln!(text, "    {:<5} {said}", line.level);
     }
     text
@@ -79,14 +79,14 @@ fn step(text: &mut String, played: &Played) {
     lines(text, failure.message.as_deref().unwrap_or_default());
     for mismatch in &failure.wrong {
         lines(text, &mismatch.what);
-        let _ = writeln!(text, "            expected  {}", escape(&mismatch.expected, MOST));
-        let _ = writeln!(text, "            found     {}", escape(&mismatch.found, MOST));
+        let _ = writeln!(text, "            expected  {}", escape(&mismatch.expected, MAX_LINE));
+        let _ = writeln!(text, "            found     {}", escape(&mismatch.found, MAX_LINE));
     }
 }
 
 fn lines(text: &mut String, what: &str) {
     for line in what.lines() {
-        let _ = writeln!(text, "          {}", escape(line, MOST));
+        let _ = writeln!(text, "          {}", escape(line, MAX_LINE));
     }
 }
 

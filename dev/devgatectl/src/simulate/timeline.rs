@@ -6,7 +6,7 @@ use devgate_types::escape;
 use std::fmt::Write;
 
 /// The longest line, in characters.
-const MOST: usize = 400;
+const MAX_LINE: usize = 400;
 
 /// One line for each moment: seconds since the scenario began, whose moment it is, and what it was.
 pub(super) fn timeline(outcome: &Outcome) -> String {
@@ -22,7 +22,7 @@ pub(super) fn timeline(outcome: &Outcome) -> String {
     let mut text = String::new();
     for (at, whose, what) in moments {
         let since = at.saturating_duration_since(outcome.begun).as_secs_f64();
-        let _ = writeln!(text, "  {since:>8.3} s  {whose:<8} {}", escape(&what, MOST));
+        let _ = writeln!(text, "  {since:>8.3} s  {whose:<8} {}", escape(&what, MAX_LINE));
     }
     text
 }

@@ -8,7 +8,7 @@ use devgate_types::escape;
 use serde::Serialize;
 
 /// The most lines that one place is shown with: what was inlined into what.
-const MOST_INLINED: usize = 64;
+const MAX_INLINED: usize = 64;
 /// The longest path that is shown, in bytes.
 const LONGEST_PATH: usize = 512;
 
@@ -49,7 +49,7 @@ impl<'a> Sources<'a> {
         let mut frames = context.find_frames(within).skip_all_loads().map_err(damaged)?;
         let mut lines = Vec::new();
         while let Some(frame) = frames.next().map_err(damaged)?
-            && lines.len() < MOST_INLINED
+            && lines.len() < MAX_INLINED
         {
             let function = frame.function.and_then(|name| Some(shown(&name.raw_name().ok()?)));
             let Some(location) = frame.location else { continue };

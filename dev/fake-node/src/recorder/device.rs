@@ -10,9 +10,9 @@ use devgate_node::{DevicePath, ReadError};
 use std::collections::BTreeSet;
 
 /// The largest attribute: the kernel makes them in a page.
-const MOST_ATTRIBUTE_BYTES: usize = 4096;
+const MAX_ATTRIBUTE_BYTES: usize = 4096;
 /// How deep a device's own directories go.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Kinds and values of lines.
 pub(super) type Lines = Vec<(&'static str, String)>;
@@ -98,7 +98,7 @@ impl Recorder<'_> {
                 match kind {
                     Kind::Directory
                         if depth == Depth::Whole
-                            && level < MOST_DEPTH
+                            && level < MAX_DEPTH
                             && !self.node.is_device(&format!("{directory}/{relative}")) =>
                     {
                         open.push((relative, level + 1));
@@ -126,7 +126,7 @@ impl Recorder<'_> {
             self.leave(&path, why);
             return None;
         }
-        match self.node.attribute(device, relative, MOST_ATTRIBUTE_BYTES) {
+        match self.node.attribute(device, relative, MAX_ATTRIBUTE_BYTES) {
             Ok(content) => Some(("A", format!("{relative}={}", escaped(&content)))),
             Err(error) => {
                 self.leave(&path, error.to_string());

@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The largest file, in bytes: four times as many fit into a line.
-const MOST_FILE_BYTES: usize = 250 << 10;
+const MAX_FILE_BYTES: usize = 250 << 10;
 
 impl Recorder<'_> {
     /// Copies a file outside the device tree that everybody may read, with the links that lead to it.
     pub fn file(&mut self, path: &str) {
         let result = self.node.resolve(path).and_then(|resolved| {
             self.links_on(path);
-            let content = self.node.file(&resolved, MOST_FILE_BYTES)?;
+            let content = self.node.file(&resolved, MAX_FILE_BYTES)?;
             Ok((resolved, content))
         });
         match result {

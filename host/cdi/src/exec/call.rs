@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use std::io;
 
 /// The most bytes of a configuration.
-pub const MOST_CONFIG: usize = 64 << 10;
+pub const MAX_CONFIG: usize = 64 << 10;
 const NEWEST: &str = "0.0.2";
 /// The most characters of a type.
-const MOST_TYPE: usize = 16;
+const MAX_TYPE: usize = 16;
 
 /// A call: what the program is called by, its environment, and what it reads.
 pub struct Call<'a> {
@@ -19,7 +19,7 @@ pub struct Call<'a> {
     pub program: &'a str,
     /// A variable of the environment.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// Standard input to its end, at most a byte more than [`MOST_CONFIG`]. `VERSION` does not read it.
+    /// Standard input to its end, at most a byte more than [`MAX_CONFIG`]. `VERSION` does not read it.
     pub stdin: &'a dyn Fn() -> io::Result<Vec<u8>>,
     /// Tells people of something, on standard error.
     pub tell: &'a dyn Fn(&str),
@@ -157,8 +157,8 @@ impl Config {
     fn read(stdin: io::Result<Vec<u8>>) -> Result<Self, Failure> {
         let bad = |why: String| Fault::CONFIG.because(why);
         let bytes = stdin.map_err(|error| bad(error.to_string()))?;
-        if bytes.len() > MOST_CONFIG {
-            return Err(bad(format!("it has more than {MOST_CONFIG} bytes")));
+        if bytes.len() > MAX_CONFIG {
+            return Err(bad(format!("it has more than {MAX_CONFIG} bytes")));
         }
         if !bytes.trim_ascii_start().starts_with(b"{") {
             return Err(bad("it is no JSON object".to_owned()));
@@ -177,7 +177,7 @@ impl Config {
             return bad("it has no \"name\"".to_owned());
         }
         let starts = kind.starts_with(|first: char| first.is_ascii_alphabetic());
-        if !starts || kind.len() > MOST_TYPE || kind.bytes().any(|b| !b.is_ascii_alphanumeric()) {
+        if !starts || kind.len() > MAX_TYPE || kind.bytes().any(|b| !b.is_ascii_alphanumeric()) {
             return bad(format!("\"type\" is \"{}\", which is no resource-type", escape(&kind, 80)));
         }
         if plugin != program {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What a call may wait for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Where callers leave notes for a host that is away, in its state directory.
 const NOTES: &str = "ended-requests";
 
@@ -85,8 +85,8 @@ impl Requests {
 
     async fn add(&self, kind: &str, id: &str, amount: u32, numa: Option<&[u32]>) -> Answer {
         let served = self.served(kind)?;
-        let until = Instant::now() + PATIENCE;
-        let late = || Fault::LATE.because(format!("nothing came of it within {PATIENCE:?}; nothing is held"));
+        let until = Instant::now() + TIMEOUT;
+        let late = || Fault::LATE.because(format!("nothing came of it within {TIMEOUT:?}; nothing is held"));
         let Ok(turn) = tokio::time::timeout_at(until, self.turn.lock()).await else {
             return Err(late());
         };
@@ -154,7 +154,7 @@ impl Requests {
             [] => Released::Nothing,
             [kind] => {
                 let (kind, id) = (kind.clone(), id.to_owned());
-                self.devices.release(&Consumer::Request { kind, id }, PATIENCE).await
+                self.devices.release(&Consumer::Request { kind, id }, TIMEOUT).await
             }
             several => {
                 let types = several.join(", ");

@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 /// one wrote the file.
 const IN_JOURNAL: u32 = 2;
 /// The largest file: some 500 bytes for each id.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 pub(super) struct Older(StateFile);
 
@@ -95,7 +95,7 @@ impl HandedOutThen {
 impl Older {
     /// The one in the state directory.
     pub(super) const fn of(dir: Dir) -> Self {
-        Self(StateFile { dir, name: NAME, version: VERSION, most: MOST_BYTES })
+        Self(StateFile { dir, name: NAME, version: VERSION, most: MAX_BYTES })
     }
 
     /// Removes it, as what is in it is in the journal.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What saving may take before an allocation goes on without it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often it is tried again to save what could not be.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -33,9 +33,9 @@ impl Unsaved {
     /// Where it was not saved; the next allocation tries again.
     #[tracing::instrument(name = "core.record", level = "trace", skip_all)]
     pub(crate) async fn save(self) -> io::Result<()> {
-        let late = || io::Error::new(io::ErrorKind::TimedOut, format!("not written within {PATIENCE:?}"));
+        let late = || io::Error::new(io::ErrorKind::TimedOut, format!("not written within {TIMEOUT:?}"));
         let allocations = self.allocations.clone();
-        let saved = tokio::time::timeout(PATIENCE, self.write()).await;
+        let saved = tokio::time::timeout(TIMEOUT, self.write()).await;
         let saved = saved.unwrap_or_else(|_| Err(late()));
         if let Err(error) = &saved {
             allocations.fails(error);

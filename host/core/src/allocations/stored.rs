@@ -5,7 +5,7 @@ use crate::offer::Reply;
 use serde::{Deserialize, Serialize};
 
 /// The largest that is kept, in bytes: an answer that is larger is refused before anybody has it.
-pub(crate) const MOST_BYTES: usize = 64 << 10;
+pub(crate) const MAX_BYTES: usize = 64 << 10;
 
 /// A reply as the journal has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ impl StoredReply {
     /// A reply to be kept, unless it is too large for that.
     pub(crate) fn of(reply: &Reply) -> Option<Self> {
         let bytes = serde_json::to_vec(reply).ok()?;
-        (bytes.len() <= MOST_BYTES).then(|| Self(reply.clone()))
+        (bytes.len() <= MAX_BYTES).then(|| Self(reply.clone()))
     }
 
     /// Whether it is not known yet what is told, or nothing is.

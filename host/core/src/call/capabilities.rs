@@ -16,7 +16,7 @@ const LATELY: Again = Again::After(Duration::from_secs(3_600));
 const TEXT_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 1 << 20;
 /// The most events of one batch, as the contract says of any list.
-const MOST_EVENTS: u32 = 4_096;
+const MAX_EVENTS: u32 = 4_096;
 
 impl Capabilities for CallHost {
     fn limits(&self) -> &Limits {
@@ -194,7 +194,7 @@ impl Capabilities for CallHost {
     }
 
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch> {
-        let batch = self.services.matched_lines.since(cursor, most.min(MOST_EVENTS))?;
+        let batch = self.services.matched_lines.since(cursor, most.min(MAX_EVENTS))?;
         let captures = batch.events.iter().flat_map(|event| &event.captures);
         self.count(captures.map(String::len).sum())?;
         Ok(batch)

@@ -1,7 +1,7 @@
 //! The part of a call's capabilities that outlasts it: the kernel's log, and the state that survives restarts.
 
 use super::CallHost;
-use crate::component_state::{MOST_BYTES, NotStored};
+use crate::component_state::{MAX_BYTES, NotStored};
 use devgate_types::component::{Answered, CallKind};
 use devgate_types::{Again, Failure, FailureKind};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl CallHost {
         let stored = self.services.component_state.store(&self.given_up, bytes);
         stored.map_err(|why| match why {
             NotStored::TooLarge => {
-                let message = format!("state: {} bytes; at most {MOST_BYTES} are stored", bytes.len());
+                let message = format!("state: {} bytes; at most {MAX_BYTES} are stored", bytes.len());
                 Failure::new(FailureKind::Limit, message).into()
             }
             NotStored::Late => {

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// The most files at once: far more functions than a node has.
-const MOST: usize = 8_192;
+const MAX_FILES: usize = 8_192;
 /// The record of what was written.
 const NAME: &str = "device-info.json";
 /// The record's version, and the largest one that is read.
 const FORMAT: u32 = 1;
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What one file tells.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ struct Content {
 }
 
 fn record(dir: &Dir) -> StateFile {
-    StateFile { dir: dir.clone(), name: NAME, version: FORMAT, most: MOST_BYTES }
+    StateFile { dir: dir.clone(), name: NAME, version: FORMAT, most: MAX_BYTES }
 }
 
 /// The files of one host. Cheap to clone.
@@ -150,7 +150,7 @@ impl Files {
                     let (id, resource) = (escape(&then.id, 80), escape(&then.resource, 80));
                     return Err(format!("file {name} tells of {id} of {resource} already"));
                 }
-                None if written.len() >= MOST => return Err(format!("there are {MOST} files already")),
+                None if written.len() >= MAX_FILES => return Err(format!("there are {MAX_FILES} files already")),
                 // What cannot be looked at cannot be written either, and that is said then.
                 None if says(&file, &tells.text).is_ok_and(|says| says == Some(false)) => {
                     return Err(format!(

@@ -6,7 +6,7 @@ use devgate_node::ReadError;
 use devgate_policy::Origin;
 
 /// The most paths that are looked at for one pattern, and the deepest that `**` goes.
-const MOST_PATHS: usize = 4_096;
+const MAX_PATHS: usize = 4_096;
 const DEEPEST: usize = 12;
 
 /// What one entry of `files` or `host-nodes` matches here.
@@ -100,8 +100,8 @@ impl Grants {
                 }
                 self.beneath_path(path, depth, &mut next);
             }
-            more |= next.len() > MOST_PATHS;
-            next.truncate(MOST_PATHS);
+            more |= next.len() > MAX_PATHS;
+            next.truncate(MAX_PATHS);
             found = next;
         }
         found.sort();
@@ -116,7 +116,7 @@ impl Grants {
         while let Some((at, depth)) = open.pop() {
             // Nothing, no directory, or not for everybody: nothing in it is read either.
             for name in self.node.file_entries(&at).unwrap_or_default() {
-                if into.len() > MOST_PATHS {
+                if into.len() > MAX_PATHS {
                     return;
                 }
                 let path = format!("{at}/{name}");

@@ -5,7 +5,7 @@ use devgate_types::component::LogLevel;
 use std::sync::Arc;
 
 /// The most lines that are kept, and shown.
-const MOST: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// A line of a component, or of the host about what the component asked for and does not get.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl LogCapture {
         if line.level == LogLevel::Debug || lines.contains(&line) {
             return;
         }
-        if lines.len() >= MOST {
+        if lines.len() >= MAX_LINES {
             let Some(least) = lines.iter().rposition(|kept| kept.level < line.level) else {
                 return;
             };
@@ -61,10 +61,10 @@ mod tests {
             log_capture.line(line(LogLevel::Info, &n.to_string()));
             log_capture.line(line(LogLevel::Info, "again"));
         }
-        assert_eq!(log_capture.lines().len(), MOST);
+        assert_eq!(log_capture.lines().len(), MAX_LINES);
         log_capture.clone().line(line(LogLevel::Error, "odd"));
         let lines = log_capture.lines();
-        assert_eq!((lines.len(), lines.last().unwrap().text.as_str()), (MOST, "odd"));
+        assert_eq!((lines.len(), lines.last().unwrap().text.as_str()), (MAX_LINES, "odd"));
         assert!(lines.iter().all(|line| line.level > LogLevel::Debug));
     }
 }

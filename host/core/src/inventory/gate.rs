@@ -1,6 +1,6 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{GateRefusal, Inventory, Left, MOST_DEVICES, Numa, shared_nodes, unread, values};
+use super::{GateRefusal, Inventory, Left, MAX_DEVICES, Numa, shared_nodes, unread, values};
 use crate::call::CallHost;
 use crate::device_info::function_of;
 use crate::device_info::name_problem;
@@ -164,5 +164,5 @@ impl Gate<'_> {
 
 /// The most units of a plugin.
 pub(super) fn most_units(policy: &PluginPolicy) -> usize {
-    MOST_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX)
+    MAX_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX)
 }

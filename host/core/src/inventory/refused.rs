@@ -1,8 +1,8 @@
 //! What the gate does not let through, and why.
 
-use super::{MOST_DEVICES, MOST_PROPERTIES, PROPERTY_NAME_BYTES};
+use super::{MAX_DEVICES, MAX_PROPERTIES, PROPERTY_NAME_BYTES};
 use crate::device_info::NoFunction;
-use crate::units::MOST_PART_NODES;
+use crate::units::MAX_PART_NODES;
 use devgate_node::ReadError;
 use devgate_types::{ResourceName, UnitId};
 
@@ -24,9 +24,9 @@ pub(crate) enum GateRefusal {
     Mixed { offered: ResourceName, other: ResourceName },
     #[error("with the number of a replica the id has {0} bytes; at most {most}", most = UnitId::MAX_BYTES)]
     LongId(usize),
-    #[error("there are more than {MOST_DEVICES} devices, replicas counted (replicas)")]
+    #[error("there are more than {MAX_DEVICES} devices, replicas counted (replicas)")]
     Many,
-    #[error("is a part of a device (partitions) and has {0} exclusive nodes; at most {MOST_PART_NODES}")]
+    #[error("is a part of a device (partitions) and has {0} exclusive nodes; at most {MAX_PART_NODES}")]
     ManyNodes(usize),
     #[error("a {0} handle was never handed out in this call")]
     Handle(&'static str),
@@ -40,7 +40,7 @@ pub(crate) enum GateRefusal {
     Group(String),
     #[error("node {0} is not marked shared by the policy")]
     NotShared(String),
-    #[error("has {0} properties; at most {MOST_PROPERTIES}")]
+    #[error("has {0} properties; at most {MAX_PROPERTIES}")]
     ManyProperties(usize),
     #[error("a property's name must have 1 to {PROPERTY_NAME_BYTES} bytes")]
     PropertyName,

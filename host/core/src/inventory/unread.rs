@@ -2,7 +2,7 @@
 //! component remembers nothing between calls, so it can only name the device; what it was is in the host's record.
 
 use super::gate::most_units;
-use super::{Inventory, MOST_DEVICES};
+use super::{Inventory, MAX_DEVICES};
 use crate::call::CallHost;
 use crate::ledger::{Footprint, Occupancy, Owner};
 use crate::units::{Rejection, UnitRecord};
@@ -57,7 +57,7 @@ impl Inventory {
         for (resource, pool, unit) in kept {
             if self.units().count() >= most {
                 let what = format!("id {} of {resource}", unit.id);
-                let why = format!("there are more than {MOST_DEVICES} devices, replicas counted (replicas)");
+                let why = format!("there are more than {MAX_DEVICES} devices, replicas counted (replicas)");
                 rejected.push(Rejection { what, why });
                 continue;
             }

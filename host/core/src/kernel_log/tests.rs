@@ -138,20 +138,20 @@ fn what_is_kept_is_bounded() {
     let lines = on(BOOT);
     lines.record(&fault(0, 1));
     let first = lines.since("", 10).unwrap().cursor;
-    let half = MOST_EVENTS as u64 / 2;
+    let half = MAX_EVENTS as u64 / 2;
     (1..half).for_each(|n| _ = lines.record(&fault(n, 2)));
     let batch = lines.since(&first, u32::MAX).unwrap();
-    assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS - 2, false));
+    assert_eq!((batch.events.len(), batch.gap), (MAX_EVENTS - 2, false));
     (half..=half + 2).for_each(|n| _ = lines.record(&fault(n, 2)));
     let batch = lines.since(&first, u32::MAX).unwrap();
-    assert_eq!((batch.events.len(), batch.gap), (MOST_EVENTS, true));
+    assert_eq!((batch.events.len(), batch.gap), (MAX_EVENTS, true));
     // Long captures are cut, and count.
     let long = MatchedLines::new(patterns("'^(.*)'"), Some(BOOT.to_owned()));
     long.is_read();
     (0..500).for_each(|n| _ = long.record(&line(n, &"é".repeat(1_000))));
     let kept = long.since("", u32::MAX).unwrap().events;
-    assert_eq!(kept[0].captures[0], "é".repeat(MOST_CAPTURE / 2));
-    assert!(kept.len() > 100 && kept.len() * MOST_CAPTURE <= MOST_BYTES, "{}", kept.len());
+    assert_eq!(kept[0].captures[0], "é".repeat(MAX_CAPTURE / 2));
+    assert!(kept.len() > 100 && kept.len() * MAX_CAPTURE <= MAX_BYTES, "{}", kept.len());
 }
 
 #[test]

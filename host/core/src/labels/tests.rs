@@ -1,6 +1,6 @@
 //! The file, as its readers see it.
 
-use super::text::{self, HEADER, MOST_BYTES, Section};
+use super::text::{self, HEADER, MAX_BYTES, Section};
 use super::writer::{FILE, LEASE, LOCK, RENEWED, TEMPORARY, Writer};
 use super::{Known, NodeLabels};
 use crate::status::StatusRecorder;
@@ -266,10 +266,10 @@ fn a_file_is_as_large_as_node_feature_discovery_reads_and_no_larger() {
         }
         Section { until: now() + LEASE, labels }
     };
-    let fits = [(plugin("p"), section(MOST_BYTES))].into();
+    let fits = [(plugin("p"), section(MAX_BYTES))].into();
     let (text, left_out) = text::write(&fits);
-    assert_eq!((text.len(), left_out.len()), (MOST_BYTES, 0));
-    let over = [(plugin("p"), section(MOST_BYTES + 1)), (plugin("q"), one("b.com/x", "y"))].into();
+    assert_eq!((text.len(), left_out.len()), (MAX_BYTES, 0));
+    let over = [(plugin("p"), section(MAX_BYTES + 1)), (plugin("q"), one("b.com/x", "y"))].into();
     let (text, left_out) = text::write(&over);
     assert_eq!(left_out, [&plugin("p")]);
     assert_eq!(labels_in(&text, now()).len(), 1, "the other has room");

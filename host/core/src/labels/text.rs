@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 /// The largest file: Node Feature Discovery ignores a larger one whole.
-pub(super) const MOST_BYTES: usize = 64 << 10;
+pub(super) const MAX_BYTES: usize = 64 << 10;
 /// The first line of the file, and what makes it devgate's own.
 pub(crate) const HEADER: &str = "# Written by devgate, and replaced when its labels change: the policy has them.\n";
 /// What a plugin's section begins with.
@@ -34,7 +34,7 @@ pub(super) fn write(sections: &Sections) -> (String, Vec<&PluginName>) {
         for (name, value) in &section.labels {
             lines += &format!("{name}={value}\n");
         }
-        if text.len() + lines.len() > MOST_BYTES {
+        if text.len() + lines.len() > MAX_BYTES {
             left_out.push(plugin);
         } else {
             text += &lines;

@@ -1,6 +1,6 @@
 //! Makes the file what it should be, and tells devgate's own from others.
 
-use super::text::{self, HEADER, MOST_BYTES, Section, Sections};
+use super::text::{self, HEADER, MAX_BYTES, Section, Sections};
 use super::{Entry, Known};
 use crate::lockfile;
 use crate::state::{self, Style};
@@ -37,7 +37,7 @@ enum NotWritten {
     Kept,
     #[error("devgate did not write it; remove it if no other program keeps it")]
     Foreign,
-    #[error("there is no room for those of plugin {0}: it has at most {MOST_BYTES} bytes")]
+    #[error("there is no room for those of plugin {0}: it has at most {MAX_BYTES} bytes")]
     Full(PluginName),
 }
 
@@ -179,6 +179,6 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
     let mut bytes = Vec::new();
-    opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    opened.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

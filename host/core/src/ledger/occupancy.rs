@@ -2,7 +2,7 @@
 
 use super::Footprint;
 use crate::units::Lost;
-use crate::units::MOST_PARTS;
+use crate::units::MAX_PARTS;
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId, escape};
 use std::cell::RefCell;
@@ -114,7 +114,7 @@ impl<'n> Newcomer<'n> {
 impl<'a> Owners<'a> {
     /// One that keeps another from having the same, if there is one.
     fn against(&self, new: &Newcomer<'_>) -> Option<Owner<'a>> {
-        let full = self.parts.first().filter(|_| self.parts.len() >= MOST_PARTS);
+        let full = self.parts.first().filter(|_| self.parts.len() >= MAX_PARTS);
         let strangers = self.strictest.iter().find(|owner| !owner.gets_along_with(new.owner));
         let owner = strangers.or(full);
         owner.or_else(|| self.parts.iter().find(|part| !new.gets_along_with(**part))).copied()

@@ -3,7 +3,7 @@ mod parts;
 
 use super::*;
 use crate::testing;
-use crate::units::{MOST_PART_NODES, MOST_PARTS, Part, Role};
+use crate::units::{MAX_PART_NODES, MAX_PARTS, Part, Role};
 use devgate_types::NodeKind;
 use proptest::prelude::*;
 use std::collections::HashSet;

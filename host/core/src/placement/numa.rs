@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 /// The most NUMA nodes of which every set is looked at. Two processors cut into eight parts have eight.
-const MOST_NODES: u32 = 12;
+const MAX_NODES: u32 = 12;
 /// The most sets that are worth comparing.
-const MOST_SETS: usize = 256;
+const MAX_SETS: usize = 256;
 
 /// The smallest sets of NUMA nodes (a bit for each) that hold `base` and where `rest` more units can be taken, those with
 /// the fewest units first. `free` says how many can be taken by the nodes that they need. At least one where there are
@@ -19,7 +19,7 @@ pub(super) fn smallest_sets(base: u64, free: &BTreeMap<u64, u64>, rest: u64) -> 
         return vec![base];
     }
     let more = free.keys().fold(0, |all, nodes| all | nodes) & !base;
-    if more.count_ones() > MOST_NODES {
+    if more.count_ones() > MAX_NODES {
         return vec![grow(base, free, rest, &room)];
     }
     let (mut fewest, mut found) = (u32::MAX, Vec::new());
@@ -35,7 +35,7 @@ pub(super) fn smallest_sets(base: u64, free: &BTreeMap<u64, u64>, rest: u64) -> 
         found.push((room, base | added));
     }
     found.sort_unstable();
-    found.into_iter().map(|(_, set)| set).take(MOST_SETS).collect()
+    found.into_iter().map(|(_, set)| set).take(MAX_SETS).collect()
 }
 
 /// Every subset of a set of bits.

@@ -10,17 +10,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a component may take to choose, whatever its deadline is. A pod waits for it, and all others behind that one.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// The most reasons that are logged, each once: some are a component's own words.
-const MOST_REASONS: u32 = 16;
+const MAX_REASONS: u32 = 16;
 
 /// Why the host chose itself although the component has a preference, each reason once.
 pub(crate) struct IgnoredAnswers(Mutex<LogThrottle>);
 
 impl Default for IgnoredAnswers {
     fn default() -> Self {
-        let bucket = Bucket::new(MOST_REASONS, Duration::MAX);
-        Self(Mutex::new(LogThrottle::new(MOST_REASONS as usize, bucket)))
+        let bucket = Bucket::new(MAX_REASONS, Duration::MAX);
+        Self(Mutex::new(LogThrottle::new(MAX_REASONS as usize, bucket)))
     }
 }
 
@@ -45,13 +45,13 @@ impl Request {
             let call = Call { must_include: &must, size, ..Call::about(CallKind::Choose, named.as_str(), &[]) };
             Ok(host.call(component, call, &lent)?.choice)
         });
-        let (reason, now) = match tokio::time::timeout(PATIENCE, call).await {
+        let (reason, now) = match tokio::time::timeout(TIMEOUT, call).await {
             Ok(Ok(ids)) => match self.problem(&units, &ids) {
                 None => return Some(ids),
                 Some((reason, now)) => (reason.to_owned(), now),
             },
             Ok(Err(error)) => (error.to_string(), error.to_string()),
-            Err(_) => ("late".to_owned(), format!("took longer than {PATIENCE:?}")),
+            Err(_) => ("late".to_owned(), format!("took longer than {TIMEOUT:?}")),
         };
         let name = calls.grants.policy.name.as_str();
         let message = format!("plugin {name}: resource {resource}: choose {now}");
@@ -109,7 +109,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// The two GPUs of a component that chooses so, and how often it was asked.
     async fn gpus(
@@ -128,11 +128,11 @@ mod tests {
         let loader = FakeLoader::with([("fake.wasm", fake)]);
         let plugins = Plugins::start(&parse(policy), around(&node(), loader, &Allocations::forgetful()));
         let mut offers = plugins.offers();
-        let found = tokio::time::timeout(PATIENCE, offers.wait_for(|all| !all.is_empty()));
+        let found = tokio::time::timeout(TIMEOUT, offers.wait_for(|all| !all.is_empty()));
         let offer = Arc::clone(&found.await.unwrap().unwrap()[0]);
         let mut devices = offer.devices();
         let healthy = devices.wait_for(|list| list.devices.iter().all(|device| device.unhealthy.is_none()));
-        tokio::time::timeout(PATIENCE, healthy).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, healthy).await.unwrap().unwrap();
         (plugins, offer, asked)
     }
 
@@ -170,7 +170,7 @@ mod tests {
             || {
                 // Until the host has chosen, so that it is late on any machine; and not for ever.
                 let begun = Instant::now();
-                while !CHOSEN.load(Ordering::SeqCst) && begun.elapsed() < PATIENCE {
+                while !CHOSEN.load(Ordering::SeqCst) && begun.elapsed() < TIMEOUT {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 Ok(vec!["0000:00:02.0".into()])

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 /// The most resources of one plugin over the process's life: the kubelet never forgets one (it stays in the node's
 /// capacity, with 0, until the node object is made anew).
-const MOST_RESOURCES: usize = 16;
+const MAX_RESOURCES: usize = 16;
 
 impl Plugin {
     /// Takes out the resources that are one new name too many; a policy that grants a pattern does not say how many there
     /// will be.
     pub(super) fn too_many_names(&self, inventory: &mut Inventory) -> Vec<Rejection> {
-        let mut room = MOST_RESOURCES.saturating_sub(self.resources.len());
+        let mut room = MAX_RESOURCES.saturating_sub(self.resources.len());
         let mut rejected = Vec::new();
         inventory.pools.retain(|name, _| {
             if self.resources.contains_key(name) {
@@ -26,7 +26,7 @@ impl Plugin {
             rejected.push(Rejection {
                 what: format!("resource {name}"),
                 why: format!(
-                    "the plugin has offered {MOST_RESOURCES} resources already, and the kubelet never forgets one; restart devgate to begin anew"
+                    "the plugin has offered {MAX_RESOURCES} resources already, and the kubelet never forgets one; restart devgate to begin anew"
                 ),
             });
             false

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// What looking for what two plugins may both offer may take. Who cannot be compared is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is known about those before, as long as the plugin has what it has.
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Plugin {
                 both_share || !grants.may_claim_of(pools.values(), &given_up)
             };
             let calls = Arc::clone(&self.calls);
-            let apart = calls.block(PATIENCE, look).await.unwrap_or(false);
+            let apart = calls.block(TIMEOUT, look).await.unwrap_or(false);
             self.order.apart.insert(other.index, apart);
         }
     }

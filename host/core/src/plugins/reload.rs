@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// What loading and trying one plugin may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What a reload changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -78,8 +78,8 @@ struct Trial {
 
 /// What `work` comes to; an error says what was not done.
 async fn in_time<T>(name: &PluginName, not_done: &str, work: impl Future<Output = T>) -> Result<T, ReloadProblem> {
-    let late = |_| ReloadProblem(format!("plugin {name}: {not_done} within {PATIENCE:?}"));
-    tokio::time::timeout(PATIENCE, work).await.map_err(late)
+    let late = |_| ReloadProblem(format!("plugin {name}: {not_done} within {TIMEOUT:?}"));
+    tokio::time::timeout(TIMEOUT, work).await.map_err(late)
 }
 
 /// Whether no selector matches a device of this node, and a plugin needs no component. What cannot be read is no reason to be idle.

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Lines of one plugin. A kubelet asks once for each container; one that asks for the same thing in a loop must not fill the log.
 pub(super) const LINES: Bucket = Bucket::new(200, Duration::from_millis(500));
 /// The most characters of the list of ids, which is the kubelet's text.
-const MOST_IDS: usize = 1_024;
+const MAX_IDS: usize = 1_024;
 
 /// Notes how an allocation ended, counts it and writes its line.
 pub(crate) fn allocation(
@@ -23,7 +23,7 @@ pub(crate) fn allocation(
     let end = recorder.record_allocation(error);
     let Some(left_out) = recorder.take_line() else { return };
     let (count, result) = (ids.len(), end.as_str());
-    let shown = escape(&ids.join(","), MOST_IDS);
+    let shown = escape(&ids.join(","), MAX_IDS);
     let Some(error) = error else {
         tracing::info!(
             target: "audit", event = "allocate", plugin, %resource, consumer = %who, ids = shown, count, result, left_out,

@@ -12,7 +12,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The most rejections that are shown.
-const MOST_REJECTED: usize = 32;
+const MAX_REJECTED: usize = 32;
 /// Allocations in a row that fail for a lasting reason, and how long fewer of them count.
 const MANY: u64 = 3;
 const LATELY: Duration = Duration::from_secs(30 * 60);
@@ -108,7 +108,7 @@ impl StatusRecorder {
     pub(crate) fn set_rejected<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
         let status = &mut self.noted().status;
         status.rejected_total = whole(rejected.len());
-        status.rejected = rejected.take(MOST_REJECTED).cloned().collect();
+        status.rejected = rejected.take(MAX_REJECTED).cloned().collect();
     }
 
     /// What the policy's filters leave out, and how many devices the component names that it cannot describe.

@@ -5,7 +5,7 @@ use devgate_types::words;
 use serde::{Deserialize, Serialize};
 
 /// The most refusals that are kept. A caller that asks for something else every time pushes out the oldest, never a count.
-const MOST: usize = 32;
+const MAX_REFUSALS: usize = 32;
 
 /// Who asked, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl PluginStatus {
         *self.refused.entry(kind).or_default() += 1;
         let is_it = |known: &Refusal| known.kind == kind && known.text == text;
         let known = self.refusals.iter().position(is_it);
-        if known.is_none() && self.refusals.len() >= MOST {
+        if known.is_none() && self.refusals.len() >= MAX_REFUSALS {
             self.refusals.remove(0);
         }
         let before = known.map(|n| self.refusals.remove(n));
@@ -82,7 +82,7 @@ mod tests {
             assert!(status.note_refusal(RefusalKind::Capability, &n.to_string(), now));
         }
         let last = &status.refusals;
-        assert_eq!((last.len(), last[MOST - 1].text.as_str()), (MOST, "999"));
+        assert_eq!((last.len(), last[MAX_REFUSALS - 1].text.as_str()), (MAX_REFUSALS, "999"));
         assert_eq!(status.refused[&RefusalKind::Capability], 1_000);
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, SystemTime};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn start(policy: &str, fakes: impl IntoIterator<Item = (&'static str, Fake)>) -> Plugins {
     let allocations = Allocations::forgetful();
@@ -33,12 +33,12 @@ async fn seen(watch: &StatusReader, wanted: impl Fn(&PluginStatus) -> bool) -> P
         }
     };
     let last = || format!("{:#?}", watch.status());
-    tokio::time::timeout(PATIENCE, look).await.unwrap_or_else(|_| panic!("{}", last()))
+    tokio::time::timeout(TIMEOUT, look).await.unwrap_or_else(|_| panic!("{}", last()))
 }
 
 async fn offer(plugins: &Plugins) -> Arc<dyn Offer> {
     let mut offers = plugins.offers();
-    let offers = tokio::time::timeout(PATIENCE, offers.wait_for(|all| !all.is_empty()));
+    let offers = tokio::time::timeout(TIMEOUT, offers.wait_for(|all| !all.is_empty()));
     Arc::clone(&offers.await.unwrap().unwrap()[0])
 }
 

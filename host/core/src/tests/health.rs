@@ -29,7 +29,7 @@ async fn saved(state: &Path, wanted: bool) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(super::PATIENCE, saved).await.expect("saved in time");
+    tokio::time::timeout(super::TIMEOUT, saved).await.expect("saved in time");
 }
 
 fn boot(node: &RecordedNode, digit: char) {

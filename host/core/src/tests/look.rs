@@ -16,7 +16,7 @@ fn patient() -> String {
 
 async fn look(world: &World, plugin: &str) -> Option<crate::Surveyed> {
     let name = PluginName::try_new(plugin).unwrap();
-    let looked = tokio::time::timeout(PATIENCE, world.plugins.look(&name));
+    let looked = tokio::time::timeout(TIMEOUT, world.plugins.look(&name));
     looked.await.expect("answered in time")
 }
 

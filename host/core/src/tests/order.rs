@@ -1,6 +1,6 @@
 //! The policy's order matters between plugins that may offer the same, and between no others.
 
-use super::{PATIENCE, World, settled};
+use super::{TIMEOUT, World, settled};
 use crate::allocations::Allocations;
 use crate::loader::{LoadFailure, Loader};
 use crate::plugins::Plugins;
@@ -21,7 +21,7 @@ impl Loader for Slow {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         // A test that fails does not say that it may, and must end.
         let begun = Instant::now();
-        while policy.name.as_str() == "slow" && !self.may.load(Ordering::SeqCst) && begun.elapsed() < PATIENCE * 2 {
+        while policy.name.as_str() == "slow" && !self.may.load(Ordering::SeqCst) && begun.elapsed() < TIMEOUT * 2 {
             std::thread::sleep(Duration::from_millis(10));
         }
         self.others.load(policy)
@@ -57,7 +57,7 @@ async fn one_slow_plugin_keeps_no_others_devices_from_the_node() {
         "    hardware: [{subsystem: pci, vendor: \"0x9999\", use: offer, nodes: [{subsystem: drm}]}, {subsystem: misc, name: kvm, use: offer}]\n    \
          host-nodes: {exclusive: [/dev/fuse]}\n",
     );
-    let listed = tokio::time::timeout(PATIENCE, settled(&world, "quick")).await.unwrap();
+    let listed = tokio::time::timeout(TIMEOUT, settled(&world, "quick")).await.unwrap();
     assert_eq!(listed, "0000:00:01.0 {1}\n0000:00:02.0 {}");
     assert_eq!(world.plugins.offers().borrow().len(), 1);
     may.store(true, Ordering::SeqCst);

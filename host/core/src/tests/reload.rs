@@ -2,7 +2,7 @@
 
 mod order;
 
-use super::{PATIENCE, World, all_healthy, start, strings, wait};
+use super::{TIMEOUT, World, all_healthy, start, strings, wait};
 use crate::plugins::{Plugins, Reloaded};
 use crate::testing::*;
 use crate::{Allocations, LoadFailure, Loader};
@@ -68,7 +68,7 @@ fn start_with(policy: &str, fakes: Vec<(&'static str, Fake)>) -> (World, Arc<Fak
 async fn gone(world: &World, resource: &str) {
     let mut offers = world.plugins.offers();
     let left = offers.wait_for(|all| all.iter().all(|offer| offer.resource().as_str() != resource));
-    tokio::time::timeout(PATIENCE, left).await.expect("in time").unwrap();
+    tokio::time::timeout(TIMEOUT, left).await.expect("in time").unwrap();
 }
 
 /// Adds a variable that the host sets.
@@ -92,7 +92,7 @@ async fn an_edit_is_in_force_at_once_and_the_stream_goes_on() {
             tokio::time::sleep(TICK).await;
         }
     };
-    tokio::time::timeout(PATIENCE, has_extra).await.unwrap();
+    tokio::time::timeout(TIMEOUT, has_extra).await.unwrap();
     let same = world.offer("fake.com/gpu").await;
     assert!(Arc::ptr_eq(&same, &gpus), "the front end's stream belongs to it");
 }
@@ -292,7 +292,7 @@ async fn a_plugin_that_breaks_while_a_reload_runs_is_told_at_once() {
     plugins.break_all();
     let more = parse(&format!("{POLICY}{MORE}"));
     let told = tokio::select! {
-        told = tokio::time::timeout(PATIENCE, failures.next()) => told.unwrap(),
+        told = tokio::time::timeout(TIMEOUT, failures.next()) => told.unwrap(),
         ended = plugins.reload(&more, true) => panic!("the reload waits: {ended:?}"),
     };
     assert_eq!(told.to_string(), "plugin gpus: its task failed");

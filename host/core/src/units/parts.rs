@@ -5,9 +5,9 @@ use devgate_policy::Partitions;
 use std::collections::BTreeMap;
 
 /// The most units that are parts of one device: each of them is compared with each.
-pub(crate) const MOST_PARTS: usize = 64;
+pub(crate) const MAX_PARTS: usize = 64;
 /// The most exclusive nodes of one part, for the same reason.
-pub(crate) const MOST_PART_NODES: usize = 16;
+pub(crate) const MAX_PART_NODES: usize = 16;
 
 /// The exclusive nodes of a unit that is a part of a device, each known as `N`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -50,7 +50,7 @@ fn what_speaks_to_a_registry_has_nothing_else() {
     let (fake, held) = deaf();
     let (store, reference) = (store(dir.path()), Pushed::new(b"component").at(&fake));
     thread::scope(|scope| {
-        let pull = scope.spawn(|| failed(store.get(&reference, MOST)));
+        let pull = scope.spawn(|| failed(store.get(&reference, WANTED)));
         let puller = puller_of(id());
         while fake.seen().is_empty() {
             thread::yield_now();
@@ -87,7 +87,7 @@ fn a_host_that_is_killed_takes_its_puller_along() {
     let dir = tempfile::tempdir().unwrap();
     if let Some(reference) = std::env::var_os(INNER) {
         let reference: Reference = reference.to_str().unwrap().parse().unwrap();
-        failed(store(dir.path()).get(&reference.pinned().unwrap(), MOST));
+        failed(store(dir.path()).get(&reference.pinned().unwrap(), WANTED));
         return;
     }
     let (fake, held) = deaf();
@@ -260,7 +260,7 @@ fn without_the_program_that_is_said_where_a_registry_is_needed_and_nowhere_else(
     let (dir, artifact) = (tempfile::tempdir().unwrap(), Pushed::new(b"component"));
     let fake = artifact.serve();
     let reference = artifact.at(&fake);
-    store(dir.path()).get(&reference, MOST).unwrap();
+    store(dir.path()).get(&reference, WANTED).unwrap();
     let without = Store::new(StoreSettings {
         cache: dir.path().join("components"),
         most: ByteSize::mib(1),
@@ -268,8 +268,8 @@ fn without_the_program_that_is_said_where_a_registry_is_needed_and_nowhere_else(
         registries: Registries::default(),
         puller: Program::at(&dir.path().join("devgate-pull"), devgate_pull::NAME),
     });
-    assert_eq!(without.get(&reference, MOST).unwrap(), b"component");
-    let why = failed(without.get(&Pushed::new(b"other").at(&fake), MOST));
+    assert_eq!(without.get(&reference, WANTED).unwrap(), b"component");
+    let why = failed(without.get(&Pushed::new(b"other").at(&fake), WANTED));
     assert!(
         why.contains("devgate-pull: No such file")
             && why.ends_with("devgate needs it beside itself, from the same release"),
@@ -291,8 +291,8 @@ fn what_says_something_else_is_ended() {
         })
     };
     let reference = Pushed::new(b"component").at(&Fake::new(|_| Answer::status(404)));
-    let why = failed(with("/bin/true").get(&reference, MOST));
+    let why = failed(with("/bin/true").get(&reference, WANTED));
     assert!(why.contains("was ended, or ended without an answer"), "{why}");
-    let why = failed(with("/usr/bin/yes").get(&reference, MOST));
+    let why = failed(with("/usr/bin/yes").get(&reference, WANTED));
     assert!(why.contains("says something that is not in the protocol"), "{why}");
 }

@@ -21,7 +21,7 @@ fn but(artifact: &Pushed, other: impl Fn(&str, u32) -> Option<Answer> + Send + S
 
 fn get(fake: &Fake, artifact: &Pushed) -> (Result<Vec<u8>, Error>, bool) {
     let dir = tempfile::tempdir().unwrap();
-    let result = store(dir.path()).get(&artifact.at(fake), MOST);
+    let result = store(dir.path()).get(&artifact.at(fake), WANTED);
     (result, dir.path().join("components").exists())
 }
 
@@ -91,10 +91,10 @@ fn the_digest_of_a_file_is_told_from_one_that_is_not_there() {
         let dir = tempfile::tempdir().unwrap();
         let mut named = artifact.at(&fake);
         named.digest = digest(&artifact.layer);
-        let why = failed(store(dir.path()).get(&named, MOST));
+        let why = failed(store(dir.path()).get(&named, WANTED));
         assert!(why.contains("is the digest of a file, and not of an artifact"), "{status}: {why}");
         named.digest = digest(b"nowhere");
-        let why = failed(store(dir.path()).get(&named, MOST));
+        let why = failed(store(dir.path()).get(&named, WANTED));
         assert!(!why.contains("digest of a file"), "{status}: {why}");
     }
 }
@@ -115,7 +115,7 @@ fn credentials_go_to_their_registry_alone() {
     let text = format!(r#"{{"auths": {{"127.0.0.1:{}": {{"auth": "YW5uYTpzZWNyZXQ="}}}}}}"#, fake.port());
     std::fs::write(&config, text).unwrap();
     let store = store_with(dir.path(), true, Some(&config));
-    assert_eq!(store.get(&artifact.at(&fake), MOST).unwrap(), b"component");
+    assert_eq!(store.get(&artifact.at(&fake), WANTED).unwrap(), b"component");
     let shown = fake.seen().last().unwrap().authorization.clone();
     assert_eq!(shown.as_deref(), Some("Basic YW5uYTpzZWNyZXQ="));
     let seen = elsewhere.seen();
@@ -148,7 +148,7 @@ fn what_a_registry_redirects_to_cannot_ask_for_its_credentials() {
     let to = format!("Location: http://localhost:{}/blob", elsewhere.port());
     let fake = but(&artifact, move |what, _| (what == "blob").then(|| Answer::with(307, &to)));
     let store = store_of(dir.path(), &fake, r#"{"auth": "YW5uYTpzZWNyZXQ="}"#);
-    let why = failed(store.get(&artifact.at(&fake), MOST));
+    let why = failed(store.get(&artifact.at(&fake), WANTED));
     assert!(why.contains("refuses pulling as anna"), "{why}");
     let seen = elsewhere.seen();
     assert_eq!((seen.len(), seen[0].authorization.as_deref()), (1, None), "{seen:?}");
@@ -163,7 +163,7 @@ fn a_token_to_get_others_with_goes_nowhere_but_to_the_token_service() {
     let asked = format!("WWW-Authenticate: Bearer realm=\"http://localhost:{}/token\"", tokens.port());
     let fake = but(&artifact, move |_, _| Some(Answer::with(401, &asked)));
     let store = store_of(dir.path(), &fake, r#"{"identitytoken": "secret"}"#);
-    let why = failed(store.get(&artifact.at(&fake), MOST));
+    let why = failed(store.get(&artifact.at(&fake), WANTED));
     assert!(why.contains("answered 307"), "{why}");
     assert_eq!((tokens.seen().len(), elsewhere.seen().len()), (1, 0));
 }

@@ -9,22 +9,22 @@ fn what_was_pulled_once_needs_no_registry_any_more() {
     let fake = artifact.serve();
     let (reference, other) = (artifact.at(&fake), Pushed::new(b"other").at(&fake));
     let first = store(dir.path());
-    assert_eq!(first.kept(&reference, MOST), None);
-    assert_eq!(first.get(&reference, MOST).unwrap(), b"component");
-    let missing = failed(first.get(&other, MOST));
+    assert_eq!(first.kept(&reference, WANTED), None);
+    assert_eq!(first.get(&reference, WANTED).unwrap(), b"component");
+    let missing = failed(first.get(&other, WANTED));
     assert!(missing.ends_with("is not in its registry, or may not be seen with these credentials"), "{missing}");
     let counts = first.counts();
     assert_eq!((counts.good, counts.refused, counts.failed), (1, 0, 1));
     assert!(counts.kept > 100);
     drop(fake);
     for again in [store(dir.path()), store_with(dir.path(), false, None)] {
-        assert_eq!(again.get(&reference, MOST).unwrap(), b"component");
-        assert_eq!(again.kept(&reference, MOST), Some(b"component".to_vec()));
+        assert_eq!(again.get(&reference, WANTED).unwrap(), b"component");
+        assert_eq!(again.kept(&reference, WANTED), Some(b"component".to_vec()));
         assert_eq!(again.counts().good, 0, "no registry was asked");
     }
-    let down = failed(store(dir.path()).get(&other, MOST));
+    let down = failed(store(dir.path()).get(&other, WANTED));
     assert!(down.contains("Connection refused"), "{down}");
-    let offline = failed(store_with(dir.path(), false, None).get(&other, MOST));
+    let offline = failed(store_with(dir.path(), false, None).get(&other, WANTED));
     assert!(offline.contains("and nothing is pulled here"), "{offline}");
 }
 
@@ -37,7 +37,7 @@ fn what_several_plugins_name_is_pulled_once() {
         for _ in 0..8 {
             scope.spawn(|| {
                 start.wait();
-                assert_eq!(store.get(&reference, MOST).unwrap().len(), 100_000);
+                assert_eq!(store.get(&reference, WANTED).unwrap().len(), 100_000);
             });
         }
     });
@@ -59,13 +59,13 @@ fn a_registry_that_says_nothing_costs_only_what_it_has() {
     let (fake, store) = (artifact.serve(), store(dir.path()));
     let stuck = Pushed::new(b"stuck").at(&silent);
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| failed(store.get(&stuck, MOST)));
+        let waiting = scope.spawn(|| failed(store.get(&stuck, WANTED)));
         while silent.seen().is_empty() {
             std::thread::yield_now();
         }
         let from = format!("pulling from 127.0.0.1:{}/vendor/gpu", silent.port());
         assert_eq!(store.progress(stuck.digest), Some(from));
-        assert_eq!(store.get(&artifact.at(&fake), MOST).unwrap(), b"component");
+        assert_eq!(store.get(&artifact.at(&fake), WANTED).unwrap(), b"component");
         // Whatever else it is asked for is answered at once.
         drop(held);
         assert!(waiting.join().unwrap().contains("is not in its registry"));
@@ -77,11 +77,11 @@ fn what_went_bad_in_the_cache_is_thrown_away_and_pulled_again() {
     let (dir, artifact) = (tempfile::tempdir().unwrap(), Pushed::new(b"component"));
     let fake = artifact.serve();
     let (store, reference) = (store(dir.path()), artifact.at(&fake));
-    store.get(&reference, MOST).unwrap();
+    store.get(&reference, WANTED).unwrap();
     let layer = dir.path().join("components").join(reference.digest.hex()).join("layer");
     std::fs::write(&layer, b"something").unwrap();
-    assert_eq!(store.kept(&reference, MOST), None);
-    assert_eq!(store.get(&reference, MOST).unwrap(), b"component");
+    assert_eq!(store.kept(&reference, WANTED), None);
+    assert_eq!(store.get(&reference, WANTED).unwrap(), b"component");
     assert_eq!(std::fs::read(layer).unwrap(), b"component");
     assert_eq!(fake.count(&artifact.paths().1), 2);
 }
@@ -92,7 +92,7 @@ fn where_nothing_can_be_kept_it_is_used_all_the_same() {
     let (fake, cache) = (artifact.serve(), dir.path().join("components"));
     std::fs::write(&cache, b"no directory").unwrap();
     let store = store(dir.path());
-    assert_eq!(store.get(&artifact.at(&fake), MOST).unwrap(), b"component");
+    assert_eq!(store.get(&artifact.at(&fake), WANTED).unwrap(), b"component");
     assert_eq!(std::fs::read(&cache).unwrap(), b"no directory");
 }
 
@@ -110,9 +110,9 @@ fn an_index_of_one_is_followed_and_everything_on_the_way_is_kept() {
         _ => Answer::status(404),
     });
     let reference = PinnedReference { digest: digest(&index), ..artifact.at(&fake) };
-    assert_eq!(store(dir.path()).get(&reference, MOST).unwrap(), b"component");
+    assert_eq!(store(dir.path()).get(&reference, WANTED).unwrap(), b"component");
     drop(fake);
-    assert_eq!(store(dir.path()).get(&reference, MOST).unwrap(), b"component");
+    assert_eq!(store(dir.path()).get(&reference, WANTED).unwrap(), b"component");
 }
 
 /// A store that keeps no more than what `roomy` artifacts of 400,000 bytes take.
@@ -141,7 +141,7 @@ fn what_a_host_has_used_and_does_not_name_any_more_goes() {
         let fake = artifact.serve();
         let reference = artifact.at(&fake);
         store.keep(rolled_out.last().copied().into_iter().chain([reference.digest]).collect());
-        store.get(&reference, MOST).unwrap();
+        store.get(&reference, WANTED).unwrap();
         store.keep([reference.digest].into());
         rolled_out.push(reference.digest);
     }
@@ -154,7 +154,7 @@ fn who_does_not_know_the_policy_throws_nothing_away_and_fills_no_disk() {
     let (named, second, third) = (large(0), large(1), large(2));
     let get = |artifact: &Pushed, store: &Store| {
         let fake = artifact.serve();
-        assert_eq!(store.get(&artifact.at(&fake), MOST).unwrap(), artifact.layer);
+        assert_eq!(store.get(&artifact.at(&fake), WANTED).unwrap(), artifact.layer);
     };
     let host = small(dir.path(), 2);
     host.keep([digest(&named.manifest)].into());

@@ -14,7 +14,7 @@ use devgate_types::{ByteSize, PinnedReference, Reference};
 use fake::{Answer, Fake};
 use std::path::Path;
 
-const MOST: Wanted<'static> = Wanted { most: ByteSize::mib(1), keys: None };
+const WANTED: Wanted<'static> = Wanted { most: ByteSize::mib(1), keys: None };
 
 /// An artifact as it could have been pushed.
 struct Pushed {

@@ -154,7 +154,7 @@ fn with_bundles(artifact: &Pushed, asked: Asked, bundles: &[(Vec<u8>, &str)], lo
 
 fn get_signed(artifact: &Pushed, fake: &Fake, keys: &[PublicKey]) -> Result<Vec<u8>, Error> {
     let dir = tempfile::tempdir().unwrap();
-    let wanted = Wanted { keys: Some(keys), ..MOST };
+    let wanted = Wanted { keys: Some(keys), ..WANTED };
     let (store, reference) = (store(dir.path()), artifact.at(fake));
     let got = store.get(&reference, wanted);
     let is_kept = store.kept(&reference, wanted).is_some();
@@ -286,7 +286,7 @@ fn only_what_a_key_of_the_policy_signed_is_used_and_new_keys_count_at_once() {
     let fake = serve(&artifact, &signature);
     let (store, reference) = (store(dir.path()), artifact.at(&fake));
     let get = |keys: &[PublicKey]| {
-        let wanted = Wanted { keys: Some(keys), ..MOST };
+        let wanted = Wanted { keys: Some(keys), ..WANTED };
         store.get(&reference, wanted)
     };
     let none = refused(get(&[old.public()]));

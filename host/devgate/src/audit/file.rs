@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The most bytes of it: a file that nothing moves away must not fill the node's disk.
-const MOST: u64 = 256 << 20;
+const MAX_SIZE: u64 = 256 << 20;
 
 pub(super) struct AppendOnly {
     path: PathBuf,
@@ -48,7 +48,7 @@ impl AppendOnly {
     pub(super) fn line(&mut self, line: &str) -> io::Result<()> {
         let length = u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(2);
         let size = self.size.saturating_add(length);
-        if size > MOST {
+        if size > MAX_SIZE {
             let why = "it is full at 256MiB; move it away and send devgate SIGHUP, as logrotate does (docs/operate.md)";
             return Err(io::Error::new(ErrorKind::FileTooLarge, why));
         }
@@ -71,13 +71,13 @@ mod tests {
         let path = dir.path().join("audit.log");
         let mut file = AppendOnly::open(&path).unwrap();
         file.line("one").unwrap();
-        file.file.set_len(MOST - 8).unwrap();
+        file.file.set_len(MAX_SIZE - 8).unwrap();
         file.reopen().unwrap();
         file.line("two").unwrap();
         let full = file.line("three").unwrap_err().to_string();
         assert!(full.contains("send devgate SIGHUP"), "{full}");
         let size = |path: &Path| std::fs::metadata(path).unwrap().len();
-        assert!(size(&path) <= MOST);
+        assert!(size(&path) <= MAX_SIZE);
         std::fs::rename(&path, dir.path().join("audit.log.1")).unwrap();
         assert!(file.line("three").is_err(), "it is not known yet that it was moved");
         file.reopen().unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tracing::Level;
 
 /// The most characters of a line's list of ids.
-const MOST_IDS: usize = 1_024;
+const MAX_IDS: usize = 1_024;
 /// What happened, as a line's `event` names it.
 const HELD_BY: &str = "held-by";
 const LET_GO: &str = "let-go";
@@ -115,7 +115,7 @@ fn by_container(holds: &[(Hold, Held)]) -> impl Iterator<Item = &[(Hold, Held)]>
 fn line(event: &str, holds: &[(Hold, Held)]) -> Option<Line> {
     let (Hold { resource, container: [namespace, pod, container], .. }, Held { plugin, .. }) = holds.first()?;
     let ids: Vec<_> = holds.iter().map(|(hold, _)| hold.id.as_str()).collect();
-    let ids = escape(&ids.join(","), MOST_IDS);
+    let ids = escape(&ids.join(","), MAX_IDS);
     let does = if event == HELD_BY { "has" } else { "has no longer" };
     let message =
         format!("plugin {plugin}: resource {resource}: container {namespace}/{pod} ({container}) {does} {ids}");

@@ -2,7 +2,7 @@
 
 use crate::cli::STATUS_SOCKET;
 use crate::status::ask;
-use devgate_cdi::exec::call::{Call, MOST_CONFIG};
+use devgate_cdi::exec::call::{Call, MAX_CONFIG};
 use devgate_cdi::exec::{Request, leave_note};
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub fn called() -> Option<ExitCode> {
         env: &|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()),
         stdin: &|| {
             let mut bytes = Vec::new();
-            std::io::stdin().lock().take(MOST_CONFIG as u64 + 1).read_to_end(&mut bytes)?;
+            std::io::stdin().lock().take(MAX_CONFIG as u64 + 1).read_to_end(&mut bytes)?;
             Ok(bytes)
         },
         tell: &|note| drop(writeln!(std::io::stderr(), "{program}: {note}")),

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What was found, and what was not taken.
 #[derive(Default)]
-struct Found {
+struct FoundUnits {
     /// By resource, its units with what a container with one gets.
     units: BTreeMap<ResourceName, Vec<(String, Reply)>>,
     /// Resources that are listed, whatever is taken of them.
@@ -44,7 +44,7 @@ pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
     let loader = ComponentLoader::new(sources.runners(None)?, components);
     let wanted: BTreeSet<_> = args.resources.iter().map(String::as_str).collect();
     let is_wanted = |name: &ResourceName| wanted.is_empty() || wanted.contains(name.as_str());
-    let mut found = Found::default();
+    let mut found = FoundUnits::default();
     let may_list = |plugin: &&PluginPolicy| {
         let is_its = |name: &&str| ResourceName::try_new(name).is_ok_and(|name| plugin.grants_resource(&name));
         wanted.is_empty() || wanted.iter().any(is_its)
@@ -73,7 +73,7 @@ pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
     Ok(if found.left_out.is_empty() { exit::OK } else { exit::FOUND })
 }
 
-impl Found {
+impl FoundUnits {
     /// Takes in what a plugin lists.
     fn ask(
         &mut self,
@@ -157,7 +157,7 @@ impl Found {
 }
 
 /// One file for each resource; on standard output where there is one alone and no place for it.
-fn write(args: &GenerateArgs, node: &Node, found: &Found) -> Result<()> {
+fn write(args: &GenerateArgs, node: &Node, found: &FoundUnits) -> Result<()> {
     let mut files = Vec::new();
     for (resource, units) in &found.units {
         let file = file_of(resource, units, node).map_err(|why| exit::with_code(exit::NODE, why.to_string()))?;

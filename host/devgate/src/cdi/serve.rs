@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// The most bytes that are asked with.
-const MOST: usize = 1 << 20;
+const MAX_BODY: usize = 1 << 20;
 
 /// Does what is asked for under a path: nothing where there is no such path.
 pub(crate) async fn answer(path: &str, body: Incoming, serving: &Serving) -> Option<(StatusCode, String)> {
@@ -54,7 +54,7 @@ async fn exec(body: Incoming, requests: &Requests) -> Answer {
 
 async fn read<T: DeserializeOwned>(body: Incoming) -> Result<T, (StatusCode, String)> {
     let bad = |why: String| (StatusCode::BAD_REQUEST, why);
-    let body = Limited::new(body, MOST).collect().await;
+    let body = Limited::new(body, MAX_BODY).collect().await;
     let bytes = body.map_err(|error| bad(error.to_string()))?.to_bytes();
     serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
 }

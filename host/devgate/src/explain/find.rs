@@ -12,7 +12,7 @@ const NO_IOMMU: &str = "noiommu-";
 
 /// What was meant.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Target {
     /// As it was written.
     pub(super) what: String,
     /// A resource's name.
@@ -24,21 +24,21 @@ pub(super) struct Found {
     pub(super) devices: Vec<DevicePath>,
 }
 
-pub(super) fn find(world: &World, what: &str) -> Found {
+pub(super) fn find(world: &World, what: &str) -> Target {
     let is_node = what.starts_with("/dev/");
-    let mut found = Found {
+    let mut target = Target {
         what: what.to_owned(),
         devices: named(&world.node, what),
         node: is_node.then(|| what.to_owned()),
-        ..Found::default()
+        ..Target::default()
     };
     if is_node {
-        found.number = world.node.node_at(what).ok().map(|node| node.number);
-    } else if let (Some((subsystem, _)), true) = (what.split_once('/'), found.devices.is_empty()) {
+        target.number = world.node.node_at(what).ok().map(|node| node.number);
+    } else if let (Some((subsystem, _)), true) = (what.split_once('/'), target.devices.is_empty()) {
         let resource = ResourceName::try_new(what).ok();
-        found.resource = resource.filter(|resource| is_resource(world, resource, subsystem));
+        target.resource = resource.filter(|resource| is_resource(world, resource, subsystem));
     }
-    found
+    target
 }
 
 /// The kernel devices that an admin means by a node in `/dev`, a path of sysfs, a subsystem and a name, or a name.
@@ -94,7 +94,7 @@ fn in_sysfs(node: &Node, path: &str) -> Vec<DevicePath> {
     }
 }
 
-impl Found {
+impl Target {
     /// Whether a unit is it, or is made of it.
     pub(super) fn is(&self, unit: &SurveyedUnit) -> bool {
         self.names(&unit.id, &unit.resource) || self.has(&unit.backing, &unit.nodes)

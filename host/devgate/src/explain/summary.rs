@@ -1,12 +1,12 @@
 //! The answer in one sentence.
 
 use super::Explanation;
-use super::find::Found;
+use super::find::Target;
 use super::unit::{ExplainedPlugin, ExplainedUnit, LeftOutFacts};
 
-pub(super) fn of(explanation: &Explanation, found: &Found) -> String {
+pub(super) fn of(explanation: &Explanation, target: &Target) -> String {
     let what = &explanation.what;
-    if let Some(resource) = &found.resource {
+    if let Some(resource) = &target.resource {
         return of_resource(explanation, resource.as_str());
     }
     let unit = explanation.units.iter().find(|unit| unit.unhealthy.is_none());
@@ -16,7 +16,7 @@ pub(super) fn of(explanation: &Explanation, found: &Found) -> String {
             let why = unit.unhealthy.as_deref().unwrap_or_default();
             format!("{what} is {} and cannot be allocated: {why}", of_unit(unit))
         }
-        (None, None) => format!("{what} is not offered: {}", absence(explanation, found)),
+        (None, None) => format!("{what} is not offered: {}", absence(explanation, target)),
     }
 }
 
@@ -102,12 +102,12 @@ fn of_unit(unit: &ExplainedUnit) -> String {
 }
 
 /// Why no unit has to do with it: the first thing that stands in the way.
-fn absence(explanation: &Explanation, found: &Found) -> String {
+fn absence(explanation: &Explanation, target: &Target) -> String {
     if let Some(problem) = explanation.node.as_ref().and_then(|node| node.problem.as_ref()) {
         return format!("the node cannot be looked at: {problem}");
     }
     let named =
-        explanation.rejected.iter().find(|rejection| rejection.what.starts_with(&format!("id {} ", found.id())));
+        explanation.rejected.iter().find(|rejection| rejection.what.starts_with(&format!("id {} ", target.id())));
     if let Some(rejection) = named {
         return format!("{} was rejected: {}", rejection.what, rejection.why);
     }

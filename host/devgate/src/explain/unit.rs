@@ -1,6 +1,6 @@
 //! Units, and the plugins that they would come from.
 
-use super::find::Found;
+use super::find::Target;
 use super::{Explanation, World};
 use crate::monitoring::Report;
 use crate::status::text::short;
@@ -95,10 +95,10 @@ pub(super) struct LeftOutFacts {
 }
 
 /// Those that are it, or are made of it.
-pub(super) fn left_out(world: &World, found: &Found) -> Vec<LeftOutFacts> {
+pub(super) fn left_out(world: &World, target: &Target) -> Vec<LeftOutFacts> {
     let is_except = |policy: &PluginPolicy, left: &LeftOut| policy.except.iter().any(|it| it.origin == left.origin);
     let left = world.plugins().flat_map(|(policy, surveyed)| {
-        let left = surveyed.left.iter().filter(|left| found.is_left(left));
+        let left = surveyed.left.iter().filter(|left| target.is_left(left));
         left.map(move |left| (policy, left))
     });
     let facts = left.map(|(policy, left)| LeftOutFacts {
@@ -128,9 +128,9 @@ pub(super) fn said(world: &World, explanation: &Explanation) -> Vec<Said> {
 }
 
 /// Those that may offer the resource or see the devices; where nothing is known of it, all.
-pub(super) fn plugins(world: &World, found: &Found) -> Vec<ExplainedPlugin> {
+pub(super) fn plugins(world: &World, target: &Target) -> Vec<ExplainedPlugin> {
     let may_offer = |policy: &PluginPolicy| {
-        let resource = found.resource.as_ref();
+        let resource = target.resource.as_ref();
         resource.is_none_or(|resource| policy.grants_resource(resource))
     };
     let plugins = world.plugins().filter(|(policy, _)| may_offer(policy));
@@ -165,9 +165,9 @@ fn named(world: &World, device: &DevicePath) -> String {
     escape(&format!("{}{}", subsystem.unwrap_or_default(), device.name()), 256)
 }
 
-pub(super) fn units(world: &World, found: &Found) -> Vec<ExplainedUnit> {
+pub(super) fn units(world: &World, target: &Target) -> Vec<ExplainedUnit> {
     let units = world.surveyed.iter().flat_map(|surveyed| {
-        let units = surveyed.units.iter().filter(|unit| found.is(unit));
+        let units = surveyed.units.iter().filter(|unit| target.is(unit));
         units.map(|unit| unit_facts(surveyed.name.as_str(), unit))
     });
     let mut units: Vec<_> = units.collect();
@@ -244,13 +244,13 @@ impl ExplainedUnit {
 
 /// Where units may be meant, the rejected ones as well: those of the id or resource, and all others of a plugin that may see the
 /// device, since what was rejected is known by its id alone.
-pub(super) fn rejected(world: &World, found: &Found) -> Vec<RejectionFacts> {
-    let is_device = !found.devices.is_empty() || found.node.is_some();
+pub(super) fn rejected(world: &World, target: &Target) -> Vec<RejectionFacts> {
+    let is_device = !target.devices.is_empty() || target.node.is_some();
     let rejected = world.plugins().flat_map(|(policy, surveyed)| {
-        let resource = found.resource.as_ref();
+        let resource = target.resource.as_ref();
         let all = is_device || resource.is_some_and(|resource| policy.grants_resource(resource));
         let rejected = surveyed.rejected.iter();
-        let meant = rejected.filter(move |rejection| all || rejection.what.contains(found.id()));
+        let meant = rejected.filter(move |rejection| all || rejection.what.contains(target.id()));
         meant.map(|rejection| RejectionFacts {
             plugin: policy.name.to_string(),
             what: rejection.what.clone(),

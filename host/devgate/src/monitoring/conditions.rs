@@ -92,7 +92,7 @@ impl Condition {
 
 /// A condition that holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct ActiveCondition {
     pub(crate) condition: Condition,
     /// Whose it is: `plugin gpus`, `resource vendor.com/gpu`, `state`.
     pub(crate) of: String,
@@ -103,13 +103,13 @@ pub(crate) struct Found {
 }
 
 /// All that hold, in the order of [`Condition`].
-pub(super) fn of(report: &Report) -> Vec<Found> {
-    let mut all = Found::of_host(report);
+pub(super) fn of(report: &Report) -> Vec<ActiveCondition> {
+    let mut all = ActiveCondition::of_host(report);
     for plugin in &report.plugins {
-        Found::of_plugin(plugin, &mut all);
+        ActiveCondition::of_plugin(plugin, &mut all);
     }
     for name in resources(report).into_iter().filter(|_| !report.no_kubelet) {
-        Found::of_resource(name, report.registration(name), &mut all);
+        ActiveCondition::of_resource(name, report.registration(name), &mut all);
     }
     all.sort_by_key(|found| found.condition);
     all
@@ -122,7 +122,7 @@ fn resources(report: &Report) -> BTreeSet<&str> {
     of_plugins.map(|resource| resource.name.as_str()).chain(told).collect()
 }
 
-impl Found {
+impl ActiveCondition {
     fn one(condition: Condition, of: impl Into<String>, why: impl Into<String>) -> Self {
         let (of, why, count) = (of.into(), why.into(), 1);
         Self { condition, of, why, count }

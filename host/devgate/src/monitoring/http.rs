@@ -24,7 +24,7 @@ const ONLY_GET: &str = "only GET is answered\n";
 const NO_PAGE: &str = "there is no such page\n";
 
 /// How long a connection may last, whatever it does.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// The same where a reload may be asked for, which waits for components to compile.
 const LOCAL_PATIENCE: Duration = Duration::from_secs(600);
 /// How long a request may take to arrive.
@@ -32,9 +32,9 @@ const HEADER_PATIENCE: Duration = Duration::from_secs(5);
 /// The same where anybody can connect.
 const NETWORK_HEADER_PATIENCE: Duration = Duration::from_secs(1);
 /// The most characters of why a policy is refused that are said beside that the host is ready: an event has room for a thousand.
-const MOST_WARNING: usize = 768;
+const MAX_WARNING: usize = 768;
 /// The most bytes of a request's head.
-const MOST_HEAD: usize = 8 * 1024;
+const MAX_HEAD: usize = 8 * 1024;
 
 /// Who is at the other end, and so what is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ where
     // A client that is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
     let patience = match audience {
         Audience::Local => LOCAL_PATIENCE,
-        _ => PATIENCE,
+        _ => TIMEOUT,
     };
     let connection = protocol(audience).serve_connection(TokioIo::new(connection), service);
     let _ = tokio::time::timeout(patience, connection).await;
@@ -76,7 +76,7 @@ fn protocol(audience: Audience) -> http1::Builder {
             Audience::Network => NETWORK_HEADER_PATIENCE,
             _ => HEADER_PATIENCE,
         })
-        .max_buf_size(MOST_HEAD)
+        .max_buf_size(MAX_HEAD)
         .keep_alive(false);
     builder
 }
@@ -180,7 +180,7 @@ pub(super) fn ready(report: &Report) -> Response<Full<Bytes>> {
     match such(Ready::Told).next() {
         None => said(StatusCode::OK, "is ready\n"),
         Some(found) => {
-            let why: String = found.why.chars().take(MOST_WARNING).collect();
+            let why: String = found.why.chars().take(MAX_WARNING).collect();
             let text = format!("is ready; another policy is refused, what was in force goes on: {why}\n");
             said(StatusCode::MULTIPLE_CHOICES, &text)
         }

@@ -15,20 +15,20 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 
 /// How long a host may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a reload may take: several components compile, one after the other.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(600);
 /// How long it may take until devices are leased or released.
 const ORDER_PATIENCE: Duration = Duration::from_secs(60);
 /// The largest answer: a hundred thousand devices with their reasons.
-const MOST: usize = 256 << 20;
+const MAX_ANSWER: usize = 256 << 20;
 
 /// What the host behind this socket says.
 ///
 /// # Errors
 /// Where no host answers, or it says no: what that means and what to do.
 pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
-    let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), PATIENCE).await?;
+    let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), TIMEOUT).await?;
     if !status.is_success() {
         return Err(wrong(socket, refusal(status, &body)));
     }
@@ -133,7 +133,7 @@ async fn exchange(socket: &Path, method: Method, path: &str, body: Bytes) -> Res
         Request::builder().method(method).uri(path).header(header::HOST, "localhost").body(Full::new(body))?;
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status();
-    let body = Limited::new(response.into_body(), MOST).collect().await;
+    let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
     Ok((status, body.map_err(NoAnswer::CutOff)?.to_bytes()))
 }
 

@@ -7,7 +7,7 @@ use tonic::Status;
 use devgate_kubelet::api;
 
 /// The most characters of an error's text: it becomes part of a pod's status.
-const MOST_TEXT: usize = 512;
+const MAX_TEXT: usize = 512;
 
 /// One container's answer.
 pub(crate) fn container_response(reply: &Reply) -> api::ContainerAllocateResponse {
@@ -32,7 +32,7 @@ pub(crate) fn container_response(reply: &Reply) -> api::ContainerAllocateRespons
 
 /// The error that the kubelet shows as the reason why it rejected the pod.
 pub(crate) fn status(error: &AllocateError) -> Status {
-    let text: String = error.to_string().chars().take(MOST_TEXT).collect();
+    let text: String = error.to_string().chars().take(MAX_TEXT).collect();
     match error {
         AllocateError::Unknown(_) => Status::invalid_argument(text),
         AllocateError::Refused(_) => Status::failed_precondition(text),
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(of(AllocateError::Busy(String::new())), tonic::Code::Unavailable);
         assert_eq!(of(AllocateError::Guest(String::new())), tonic::Code::Internal);
         assert_eq!(of(AllocateError::Host(String::new())), tonic::Code::Internal);
-        assert_eq!(status(&AllocateError::Busy("é".repeat(9_999))).message().chars().count(), MOST_TEXT);
+        assert_eq!(status(&AllocateError::Busy("é".repeat(9_999))).message().chars().count(), MAX_TEXT);
     }
 
     #[test]

@@ -22,8 +22,8 @@ const ANSWERS_GO_OUT: Duration = Duration::from_millis(50);
 const STREAMS_END: Duration = Duration::from_millis(100);
 /// The most connections to one socket at a time, and the most calls on one of them. The kubelet has one connection, on which it has
 /// one stream of lists and asks for one pod after the other.
-const MOST_CONNECTIONS: usize = 16;
-const MOST_CALLS: u32 = 64;
+const MAX_CONNECTIONS: usize = 16;
+const MAX_CALLS: u32 = 64;
 /// How long connections that were cut may take to notice.
 const AFTER_CUT: Duration = Duration::from_secs(1);
 
@@ -55,14 +55,14 @@ impl Incarnation {
     pub(crate) fn start(path: PathBuf, service: Service) -> io::Result<Self> {
         let listener = bind(&path)?;
         let (stop, cut) = (service.stop.clone(), CancellationToken::new());
-        let incoming = Incoming::new(listener, cut.clone()).at_most(MOST_CONNECTIONS);
+        let incoming = Incoming::new(listener, cut.clone()).at_most(MAX_CONNECTIONS);
         let calls = service.calls.subscribe();
         let peers = Peers { streams: service.streams.subscribe(), connections: incoming.subscribe() };
         let stopped = stop.clone().cancelled_owned();
         let server = tokio::spawn(async move {
             // No compression, no keepalive, no age or idle limit: tonic's defaults, and what the kubelet needs.
             let served = tonic::transport::Server::builder()
-                .max_concurrent_streams(MOST_CALLS)
+                .max_concurrent_streams(MAX_CALLS)
                 .serve_with_incoming_shutdown(Methods::new(service), incoming, stopped)
                 .await;
             if let Err(error) = served {

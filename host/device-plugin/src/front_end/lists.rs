@@ -26,7 +26,7 @@ use super::encoded_list::EncodedList;
 use super::service::Service;
 
 /// The most streams of one resource's lists at a time; the kubelet has one.
-pub(crate) const MOST_STREAMS: usize = 16;
+pub(crate) const MAX_STREAMS: usize = 16;
 const METHOD: &str = "/v1beta1.DevicePlugin/ListAndWatch";
 
 /// A resource's device plugin with all its methods.

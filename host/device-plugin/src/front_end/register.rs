@@ -11,7 +11,7 @@ use devgate_kubelet::api::registration_client::RegistrationClient;
 use devgate_kubelet::transport;
 
 /// The most characters of the kubelet's answer that are logged.
-const MOST_TEXT: usize = 512;
+const MAX_TEXT: usize = 512;
 
 /// Why a resource is not registered. The text is the kubelet's or the system's, escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,7 @@ pub(crate) async fn register(
 /// The kubelet gives every refusal the code `Unknown`, so its text decides (Kubernetes 1.32,
 /// `pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go`).
 fn classify(status: &tonic::Status) -> RegisterError {
-    let text = escape(status.message(), MOST_TEXT);
+    let text = escape(status.message(), MAX_TEXT);
     let permanent = text.contains("is not supported by kubelet")
         || (text.contains("the ResourceName") && text.ends_with("is invalid"))
         || status.code() == tonic::Code::Unimplemented;
@@ -78,7 +78,7 @@ pub(crate) fn cause(error: &tonic::transport::Error) -> String {
     match cause.downcast_ref::<io::Error>() {
         Some(error) if error.kind() == io::ErrorKind::NotFound => "no socket".to_owned(),
         Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        _ => escape(&cause.to_string(), MOST_TEXT),
+        _ => escape(&cause.to_string(), MAX_TEXT),
     }
 }
 

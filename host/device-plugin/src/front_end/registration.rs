@@ -14,7 +14,7 @@ use super::directory::{FileId, Sight};
 use super::encoded_list::EncodedList;
 use super::incarnation::{Incarnation, Peers};
 use super::listing::CurrentOffer;
-use super::lists::MOST_STREAMS;
+use super::lists::MAX_STREAMS;
 use super::register::{RegisterError, register};
 use super::service::Service;
 use super::siblings::Siblings;
@@ -144,7 +144,7 @@ impl Registration {
 
     fn incarnate(&mut self) -> Option<Incarnation> {
         let path = socket::next_path(&self.config.kubelet_dir, &self.resource)?;
-        let streams = Latest::new(MOST_STREAMS);
+        let streams = Latest::new(MAX_STREAMS);
         let service = Service {
             config: Arc::clone(&self.config),
             resource: self.resource.clone(),

@@ -20,7 +20,7 @@ use devgate_kubelet::CHECKPOINT;
 use devgate_kubelet::api;
 
 /// The largest checkpoint that is read: some 100,000 allocations.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The checkpoint, read again when it is another file.
 pub(super) struct Record {
@@ -82,7 +82,7 @@ impl Record {
 
 fn read(path: &Path) -> io::Result<Records> {
     let mut text = Vec::new();
-    std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
+    std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut text)?;
     parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
 }
 

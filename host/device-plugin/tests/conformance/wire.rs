@@ -260,10 +260,10 @@ async fn c64_fields_of_a_newer_kubelet_are_ignored() {
 /// A program that may open the socket may not take the host's memory by opening it often: the newest are served.
 #[tokio::test]
 async fn of_many_connections_and_streams_the_newest_are_served() {
-    const MOST: usize = 16;
+    const MAX_STREAMS: usize = 16;
     let pair = Pair::new(&[&Fake::new(GPU, &["a"])]).await;
     let mut raws = Vec::new();
-    for _ in 0..=MOST {
+    for _ in 0..=MAX_STREAMS {
         let mut raw = UnixStream::connect(pair.socket(GPU)).await.unwrap();
         raw.write_all(PREFACE).await.unwrap();
         // Accepted before the next one comes.
@@ -279,7 +279,7 @@ async fn of_many_connections_and_streams_the_newest_are_served() {
 
     let mut client = connect(&pair.socket(GPU)).await;
     let mut streams = Vec::new();
-    for _ in 0..=MOST {
+    for _ in 0..=MAX_STREAMS {
         let response = call(&mut client, Some("localhost"), "ListAndWatch", &[]).await;
         assert_eq!(response.status(), 200);
         streams.push(response);

@@ -7,7 +7,7 @@ use crate::path::above;
 use crate::tree::Kind;
 
 /// How many directories may lie between a device and the next one beneath it. The kernel puts one (`drm/`, `net/`).
-const MOST_GAP: usize = 8;
+const MAX_GAP: usize = 8;
 
 impl Node {
     /// The device that one of the device's links points to.
@@ -72,7 +72,7 @@ impl Node {
                 }
                 match DevicePath::at(&path) {
                     Some(child) if self.is_device(&path) => found.push(child),
-                    _ if gap < MOST_GAP => open.push((path, gap + 1)),
+                    _ if gap < MAX_GAP => open.push((path, gap + 1)),
                     _ => {}
                 }
             }

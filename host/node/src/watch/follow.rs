@@ -12,7 +12,7 @@ const SYSLOG_EVERY: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Failures one after the other that make a log that cannot be read.
-const MOST_FAILURES: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// The first source that can be read now, and which that is, or why there is none.
 type Open = Box<dyn Fn() -> (Option<Log>, LogSource) + Send>;
@@ -83,7 +83,7 @@ impl Follow {
         let pause = PAUSE.saturating_mul(2_u32.saturating_pow(self.failures));
         self.due = Some(now + pause.min(LONGEST_PAUSE));
         self.failures = self.failures.saturating_add(1);
-        if self.failures >= MOST_FAILURES && !matches!(*self.told.borrow(), Some(LogSource::Off { .. })) {
+        if self.failures >= MAX_FAILURES && !matches!(*self.told.borrow(), Some(LogSource::Off { .. })) {
             let why = why.to_owned();
             say(&self.told, &LogSource::Off { why }, tell);
         }

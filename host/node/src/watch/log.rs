@@ -17,11 +17,11 @@ use std::io::{self, ErrorKind};
 const KMSG: &str = "dev/kmsg";
 const KMSG_NUMBER: NodeNumber = NodeNumber { kind: NodeKind::Character, major: 1, minor: 11 };
 /// The kernel refuses a read that has no room for the record; they are at most 8,192 bytes (`CONSOLE_EXT_LOG_MAX`).
-const MOST_RECORD_BYTES: usize = 16 << 10;
+const MAX_RECORD_BYTES: usize = 16 << 10;
 /// The largest log that is read as a whole; distributions have up to 1 MiB, and `log_buf_len=` can ask for more.
-const MOST_LOG_BYTES: usize = 16 << 20;
+const MAX_LOG_BYTES: usize = 16 << 20;
 /// The most characters of an error's own words.
-const MOST_WORDS: usize = 128;
+const MAX_WORDS: usize = 128;
 
 /// Where the lines of the kernel's log come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn kmsg(live: &Live) -> Result<OwnedFd, Unread> {
 }
 
 fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
-    let mut buffer = [0; MOST_RECORD_BYTES];
+    let mut buffer = [0; MAX_RECORD_BYTES];
     loop {
         match rustix::io::read(kmsg, &mut buffer) {
             Ok(0) | Err(Errno::AGAIN) => return Ok(()),
@@ -184,7 +184,7 @@ fn drain_kmsg(kmsg: &OwnedFd, tell: &dyn Fn(NodeEvent)) -> Result<(), Errno> {
 /// The whole log, as `syslog(2)` gives it without taking anything away.
 fn whole() -> Result<Vec<u8>, Unread> {
     let size = syslog::ask(Action::SizeBuffer, &mut []).map_err(|error| in_words(&error))?;
-    let mut log = vec![0; size.clamp(1, MOST_LOG_BYTES)];
+    let mut log = vec![0; size.clamp(1, MAX_LOG_BYTES)];
     let read = syslog::ask(Action::ReadAll, &mut log).map_err(|error| in_words(&error))?;
     log.truncate(read);
     Ok(log)
@@ -197,7 +197,7 @@ fn in_words(error: &io::Error) -> Unread {
     }
     let why = error.to_string().to_lowercase();
     let why = why.split(" (os error").next().unwrap_or_default();
-    Unread::Syslog(escape(why, MOST_WORDS))
+    Unread::Syslog(escape(why, MAX_WORDS))
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 /// The most directories that are watched; a user of the system has 8,192 at least.
-const MOST: usize = 256;
+const MAX_DIRECTORIES: usize = 256;
 /// How much is taken of what has happened before it is told, give or take a read.
 const AT_ONCE: usize = 1_024;
 /// How often the way to the directories is looked at again, as long as it is another one each time.
-const MOST_LOOKS: usize = 4;
+const MAX_LOOKS: usize = 4;
 /// `PROC_SUPER_MAGIC` and `SYSFS_MAGIC`: file systems whose contents the kernel makes up, of which inotify tells nothing.
 const WITHOUT_EVENTS: [u64; 2] = [0x9fa0, 0x6265_6572];
 
@@ -118,7 +118,7 @@ impl Paths {
     fn place(&mut self) -> BTreeSet<String> {
         let mut new = BTreeSet::new();
         // What was made on the way to a directory while it was looked for is found by looking again.
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_LOOKS {
             let watched: BTreeMap<_, _> = self
                 .nearest()
                 .into_iter()
@@ -146,7 +146,7 @@ impl Paths {
     /// What is nearest to each directory that is wanted, opened.
     fn nearest(&self) -> BTreeMap<String, (OwnedFd, Told)> {
         let mut found = BTreeMap::new();
-        for (wanted, told) in self.wanted.iter().take(MOST) {
+        for (wanted, told) in self.wanted.iter().take(MAX_DIRECTORIES) {
             let Some(wanted) = wanted.strip_prefix('/') else {
                 continue;
             };

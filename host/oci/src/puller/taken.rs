@@ -1,18 +1,18 @@
 //! What was taken of a puller's answers: no more than was asked for, in the order in which each part can be checked.
 
 use super::{Ended, nonsense};
-use crate::cache::MOST_MANIFEST;
+use crate::cache::MAX_MANIFEST;
 use crate::entry::{Entry, Next, follow};
 use crate::error::Error;
 use crate::progress::Progress;
-use crate::signature::{MOST_SIGNATURE, MOST_SIGNATURES, Signed, check};
+use crate::signature::{MAX_SIGNATURE, MAX_SIGNATURES, Signed, check};
 use crate::store::Wanted;
 use devgate_types::PinnedReference;
 
 /// As many as are read of a registry in both places.
-const MOST_OF_BOTH: usize = 2 * MOST_SIGNATURES;
+const MAX_OF_BOTH: usize = 2 * MAX_SIGNATURES;
 /// A payload, its signature and a bundle.
-const LARGEST: u64 = 2 * MOST_SIGNATURE;
+const LARGEST: u64 = 2 * MAX_SIGNATURE;
 
 pub(super) struct Taken<'a> {
     entry: Entry,
@@ -59,7 +59,7 @@ impl<'a> Taken<'a> {
     }
 
     pub(super) fn manifest_is(&mut self, bytes: Vec<u8>) -> Result<(), Ended> {
-        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_MANIFEST {
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_MANIFEST {
             return Err(nonsense("a manifest that is too long"));
         }
         self.entry.manifests.push(bytes);
@@ -83,7 +83,7 @@ impl<'a> Taken<'a> {
             What::Artifact { wanted, .. } => wanted.keys.is_some() && self.entry.layer.is_empty(),
             What::Signatures => true,
         };
-        if !is_asked || self.entry.signatures.len() >= MOST_OF_BOTH {
+        if !is_asked || self.entry.signatures.len() >= MAX_OF_BOTH {
             return Err(nonsense("a signature that was not asked for"));
         }
         if u64::try_from(signed.len()).unwrap_or(u64::MAX) > LARGEST {

@@ -9,7 +9,7 @@ use crate::resources::ResourceGrant;
 use devgate_types::escape;
 
 /// The most annotations of one plugin.
-const MOST: usize = 64;
+const MAX_ANNOTATIONS: usize = 64;
 
 /// Beginnings of keys that a container runtime takes for orders: devices, namespaces, seccomp, systemd properties (CRI-O's and
 /// containerd's `annotations`, crun(1), Kata's and NRI's own).
@@ -26,7 +26,7 @@ const ORDERS: &[&str] = &[
 const ORDER_DOMAINS: &[&str] = &["nri.io", "crio.io", "noderesource.dev"];
 
 pub(crate) fn read(annotations: &Item<'_>, resources: &[ResourceGrant], dangerous: &[&str]) -> Vec<RuleEntry> {
-    let entries = annotations.map(MOST).into_iter();
+    let entries = annotations.map(MAX_ANNOTATIONS).into_iter();
     entries.filter_map(|entry| one(&entry, resources, dangerous)).collect()
 }
 

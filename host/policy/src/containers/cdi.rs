@@ -6,7 +6,7 @@ use crate::value_rule::ValueRule;
 use devgate_types::escape;
 
 /// The most kinds of one plugin.
-const MOST: usize = 16;
+const MAX_KINDS: usize = 16;
 
 /// Whether this is a CDI device's fully qualified name, such as `vendor.com/gpu=0` (CDI specification 0.8, "Kind" and
 /// "Device names").
@@ -16,7 +16,7 @@ pub fn is_cdi_device(name: &str) -> bool {
 }
 
 pub(crate) fn read(cdi: &Item<'_>) -> Vec<RuleEntry> {
-    cdi.map(MOST).iter().filter_map(one).collect()
+    cdi.map(MAX_KINDS).iter().filter_map(one).collect()
 }
 
 fn one(entry: &Item<'_>) -> Option<RuleEntry> {

@@ -10,7 +10,7 @@ use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
 
 /// The longest value, in bytes: the contract's own limit for a text.
-const MOST_VALUE: usize = 4_096;
+const MAX_VALUE: usize = 4_096;
 /// What stands for the resource's name in a key.
 const RESOURCE: &str = "{RESOURCE}";
 
@@ -102,9 +102,9 @@ fn rule(entry: &Item<'_>) -> Option<ValueRule> {
                     return None;
                 };
                 let is_template = ["{ids}", "{resource}", "{property."].iter().any(|part| text.contains(part));
-                if is_template || text.len() > MOST_VALUE || text.contains('\0') {
+                if is_template || text.len() > MAX_VALUE || text.contains('\0') {
                     item.error(format!(
-                        "has in its list what is no plain value of at most {MOST_VALUE} bytes; a template stands alone, not in a list"
+                        "has in its list what is no plain value of at most {MAX_VALUE} bytes; a template stands alone, not in a list"
                     ));
                     return None;
                 }

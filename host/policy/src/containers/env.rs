@@ -7,10 +7,10 @@ use crate::resources::ResourceGrant;
 use devgate_types::escape;
 
 /// The most environment variables of one plugin.
-const MOST: usize = 64;
+const MAX_VARIABLES: usize = 64;
 
 pub(crate) fn read(env: &Item<'_>, resources: &[ResourceGrant]) -> Vec<RuleEntry> {
-    let entries = env.map(MOST).into_iter();
+    let entries = env.map(MAX_VARIABLES).into_iter();
     entries.filter_map(|entry| one(&entry, resources)).collect()
 }
 

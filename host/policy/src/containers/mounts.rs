@@ -11,9 +11,9 @@ use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// The most mounts of one plugin.
-const MOST: usize = 64;
+const MAX_MOUNTS: usize = 64;
 /// The longest path, in bytes.
-const MOST_PATH: usize = 1_024;
+const MAX_PATH: usize = 1_024;
 
 /// What a container has by itself: a mount in its place, or over all of it, hides it.
 const OWN: &str = "bin boot dev dev/console dev/fd dev/mqueue dev/null dev/pts dev/ptmx dev/shm dev/termination-log etc \
@@ -41,7 +41,7 @@ pub struct MountGrant {
 }
 
 pub(crate) fn read(mounts: &Item<'_>, plugin: &str, dangerous: &[&str]) -> IndexMap<String, Arc<MountGrant>> {
-    let entries = mounts.map(MOST).into_iter();
+    let entries = mounts.map(MAX_MOUNTS).into_iter();
     let read = entries.filter_map(|entry| one(&entry, plugin, dangerous));
     read.map(|mount| (mount.name.clone(), Arc::new(mount))).collect()
 }
@@ -95,7 +95,7 @@ fn name<'a>(entry: &Item<'a>) -> Option<&'a str> {
 
 fn plain<'a>(item: &Item<'a>) -> Option<&'a str> {
     item.parse(|text| match path::problem(text) {
-        _ if text.len() > MOST_PATH => Err(Problem(format!("must have at most {MOST_PATH} bytes"))),
+        _ if text.len() > MAX_PATH => Err(Problem(format!("must have at most {MAX_PATH} bytes"))),
         // The root is a plain path; what may be done with it is another question.
         Some(problem) if text != "/" => Err(Problem::which(text, problem)),
         _ => Ok(text),

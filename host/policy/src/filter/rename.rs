@@ -1,6 +1,6 @@
 //! Offering units under another name.
 
-use super::{Conditions, MOST, UnitFacts};
+use super::{Conditions, MAX_FILTERS, UnitFacts};
 use crate::error::Problem;
 use crate::fields::Item;
 use crate::resources::ResourceGrant;
@@ -29,7 +29,7 @@ impl Rename {
     pub(crate) fn read_list(item: &Item<'_>, plugin: &str, resources: &[ResourceGrant]) -> Vec<Self> {
         let place = format!("rename of {plugin}");
         let mut out: Vec<Self> = Vec::new();
-        for entry in item.list(MOST) {
+        for entry in item.list(MAX_FILTERS) {
             let Some(rename) = Self::read(&entry, &place, resources) else {
                 continue;
             };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most labels of one name with placeholders.
-const MOST_OF_A_RULE: usize = 16;
+const MAX_OF_A_RULE: usize = 16;
 /// The value of units that differ, where the policy says so.
 const MIXED: &str = "mixed";
 
@@ -79,9 +79,9 @@ impl LabelRule {
                 Err(why) => all = all.and(Err(why)),
             }
         }
-        if groups.len() > MOST_OF_A_RULE {
+        if groups.len() > MAX_OF_A_RULE {
             let count = groups.len();
-            return Err(Problem(format!("there would be {count} of it, more than {MOST_OF_A_RULE}")));
+            return Err(Problem(format!("there would be {count} of it, more than {MAX_OF_A_RULE}")));
         }
         for (name, units) in groups {
             match self.value_for(&units, replicas) {

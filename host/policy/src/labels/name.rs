@@ -3,7 +3,7 @@
 use super::Part;
 use crate::error::Problem;
 use crate::pattern::Pattern;
-use crate::qualified::{MOST, is_domain, is_kubernetes, is_name, is_within};
+use crate::qualified::{MAX_NAME, is_domain, is_kubernetes, is_name, is_within};
 use crate::value_rule::{parts, property_name};
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl Name {
         let parts = parts(name, Part::Literal, |name| property_name(name).map(Part::Property));
         let parts = parts.filter(|parts| is_name(&with(parts, "x"))).ok_or_else(|| {
             Problem(format!(
-                "must have 1 to {MOST} characters of a label's name behind the \"/\"; letters, digits, \"-\", \"_\" and \".\", a letter or \
+                "must have 1 to {MAX_NAME} characters of a label's name behind the \"/\"; letters, digits, \"-\", \"_\" and \".\", a letter or \
                  digit at both ends; {{property.NAME}} stands for a value"
             ))
         })?;
@@ -77,7 +77,7 @@ impl Name {
         if is_name(&name) {
             return Ok(format!("{}/{name}", self.prefix));
         }
-        Err(Problem(format!("its name would be \"{name}\", which is longer than {MOST}")))
+        Err(Problem(format!("its name would be \"{name}\", which is longer than {MAX_NAME}")))
     }
 
     /// Whether it could be this name.

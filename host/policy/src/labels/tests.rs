@@ -211,8 +211,8 @@ fn a_plugin_has_sixty_four_labels_at_most() {
         let lines: Vec<_> = (0..n).map(|n| format!("  v.com/x{n}: x")).collect();
         with(&format!("labels:\n{}", lines.join("\n")))
     };
-    assert!(read(&lines(MOST)).is_ok());
-    let error = read(&lines(MOST + 1)).map(drop).unwrap_err().to_string();
+    assert!(read(&lines(MAX_LABELS)).is_ok());
+    let error = read(&lines(MAX_LABELS + 1)).map(drop).unwrap_err().to_string();
     assert!(error.contains("must have at most 64 entries"), "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! What a label's value may be, and how text becomes one.
 
 use crate::error::Problem;
-use crate::qualified::{MOST, is_name};
+use crate::qualified::{MAX_NAME, is_name};
 use devgate_types::escape;
 
 /// Text as a label may have it: each run of what is no ASCII letter, digit, `-`, `_` or `.` is one `-`, and the ends are letters or
@@ -20,7 +20,7 @@ pub(super) fn label_value(text: &str) -> Result<String, Problem> {
     let shown = escape(text, 80);
     Err(Problem(match value.len() {
         0 => format!("\"{shown}\" has no letter or digit that a label could have"),
-        _ => format!("\"{shown}\" is longer than the {MOST} characters of a label"),
+        _ => format!("\"{shown}\" is longer than the {MAX_NAME} characters of a label"),
     }))
 }
 
@@ -44,7 +44,7 @@ mod tests {
         ] {
             assert_eq!(label_value(text).as_deref(), Ok(value), "{text}");
         }
-        let longest = "x".repeat(MOST);
+        let longest = "x".repeat(MAX_NAME);
         assert_eq!(label_value(&longest).as_deref(), Ok(longest.as_str()));
     }
 
@@ -53,7 +53,7 @@ mod tests {
         let why = |text: &str| label_value(text).unwrap_err().to_string();
         insta::assert_snapshot!(why(""), @r#""" has no letter or digit that a label could have"#);
         insta::assert_snapshot!(why("™\u{202e} --"), @r#""™\u{202e} --" has no letter or digit that a label could have"#);
-        assert!(why(&"x".repeat(MOST + 1)).contains("longer than the 63 characters"));
+        assert!(why(&"x".repeat(MAX_NAME + 1)).contains("longer than the 63 characters"));
     }
 
     proptest! {

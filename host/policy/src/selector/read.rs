@@ -10,9 +10,9 @@ use crate::pattern::Pattern;
 use devgate_types::escape;
 
 /// The most entries of `nodes:` in one selector.
-const MOST_NODES: usize = 64;
+const MAX_NODES: usize = 64;
 /// The longest path of an attribute, in bytes.
-const MOST_PATH: usize = 256;
+const MAX_PATH: usize = 256;
 
 impl Selector {
     pub(crate) fn read(item: &Item<'_>, plugin: &str) -> Option<Self> {
@@ -32,7 +32,7 @@ impl Selector {
                 ));
             }
             let place = format!("nodes in {place}");
-            let offers = item.list(MOST_NODES).into_iter();
+            let offers = item.list(MAX_NODES).into_iter();
             let read = |node: Item<'_>| NodeOffer::read(&node, subsystem.unwrap_or(""), &place);
             offers.filter_map(read).collect()
         });
@@ -98,8 +98,8 @@ fn class(text: &str) -> Result<String, Problem> {
 }
 
 pub(crate) fn problem_of_attribute(path: &str) -> Option<String> {
-    if path.len() > MOST_PATH || path.contains(char::is_control) {
-        return Some(format!("must be a path of at most {MOST_PATH} bytes"));
+    if path.len() > MAX_PATH || path.contains(char::is_control) {
+        return Some(format!("must be a path of at most {MAX_PATH} bytes"));
     }
     if path.split('/').any(|component| matches!(component, "" | "." | "..")) {
         return Some("must be a path relative to the device, without \"//\", \".\" and \"..\"".to_owned());

@@ -2,7 +2,7 @@
 
 use crate::message::question::{Argument, Value, questions};
 use crate::message::wire::{self, Function, answer::Answer as Given};
-use crate::socket::{MOST_DOWN, Socket};
+use crate::socket::{MAX_DOWN, Socket};
 use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{CallError, DeviceHandle, HostFault, Limits, MountHandle, Mutex, NodeHandle};
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ impl Remote {
         }
         let mut host = self.host.lock();
         let ask = wire::FromRunner { kind: Some(wire::from_runner::Kind::Ask(ask)) };
-        let answer = host.send(&ask).and_then(|()| host.receive::<wire::ToRunner>(MOST_DOWN));
+        let answer = host.send(&ask).and_then(|()| host.receive::<wire::ToRunner>(MAX_DOWN));
         let answer = answer.map_err(|why| broken(&format!("its host: {why}")))?;
         let Some(wire::to_runner::Kind::Answer(answer)) = answer.kind else {
             return Err(broken("its host says something that is no answer"));

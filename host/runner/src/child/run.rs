@@ -5,7 +5,7 @@ use super::{ChildError, check_build, fence, numbers};
 use crate::message::kind;
 use crate::message::wire::{self, from_runner, item, to_runner, verdict};
 use crate::program::RUNNER;
-use crate::socket::{MOST_DOWN, Socket, SocketError};
+use crate::socket::{MAX_DOWN, Socket, SocketError};
 use devgate_confine::{Filter, Limits as Confinement, Network, begin, forbid};
 use devgate_types::component::{Call, Capabilities, Cost, Output, Profile};
 use devgate_types::load::Refusal;
@@ -134,7 +134,7 @@ fn confine(parent: u64, address_space: u64, data: u64) -> Result<(), ChildError>
 
 fn loading(host: &mut Socket, code: &mut File) -> Result<Loading, ChildError> {
     let told = |why: &dyn std::fmt::Display| ChildError::Told(why.to_string());
-    let message = host.receive::<wire::ToRunner>(MOST_DOWN).map_err(|why| told(&why))?;
+    let message = host.receive::<wire::ToRunner>(MAX_DOWN).map_err(|why| told(&why))?;
     let Some(to_runner::Kind::Load(load)) = message.kind else {
         return Err(told(&"it is not told what to load"));
     };
@@ -159,7 +159,7 @@ fn said(kind: from_runner::Kind) -> wire::FromRunner {
 pub(crate) fn serve(host: Socket, callee: &Callee) {
     let host = Arc::new(Mutex::new(host));
     loop {
-        let message = host.lock().receive::<wire::ToRunner>(MOST_DOWN);
+        let message = host.lock().receive::<wire::ToRunner>(MAX_DOWN);
         let Ok(wire::ToRunner { kind: Some(to_runner::Kind::Call(call)) }) = message else {
             return;
         };

@@ -7,7 +7,7 @@ use crate::message::{
     self,
     wire::{self, answer::Answer as Given, from_runner, to_runner},
 };
-use crate::socket::{MOST_UP, Socket, SocketError};
+use crate::socket::{MAX_UP, Socket, SocketError};
 use devgate_types::component::{Call, CallKind, Capabilities, Cost, LogLevel, Output};
 use devgate_types::{ByteSize, CallError, Limit, Limits};
 use std::time::{Duration, Instant};
@@ -185,12 +185,12 @@ impl Lane {
     fn receive(&mut self, left: &mut Duration, limits: &Limits) -> Result<wire::FromRunner, Ended> {
         let begun = Instant::now();
         self.socket.wait_until(begun + *left);
-        let mut received = self.socket.receive(MOST_UP);
+        let mut received = self.socket.receive(MAX_UP);
         if let Err(SocketError::Late) = received
             && let Some(overslept) = begun.elapsed().checked_sub(*left).filter(|over| *over > OVERSLEPT)
         {
             self.socket.wait_until(Instant::now() + overslept.min(limits.deadline));
-            received = self.socket.receive(MOST_UP);
+            received = self.socket.receive(MAX_UP);
         }
         *left = left.saturating_sub(begun.elapsed());
         match received {

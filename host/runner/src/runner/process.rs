@@ -3,7 +3,7 @@
 use super::Start;
 use super::lane::{Ended, Lane, Wanted};
 use crate::message::wire::{self, from_runner, to_runner};
-use crate::socket::{MOST_UP, Socket, SocketError};
+use crate::socket::{MAX_UP, Socket, SocketError};
 use devgate_types::component::{Capabilities, Cost, Output};
 use devgate_types::load::Refusal;
 use devgate_types::{CallError, GuestFault, GuestText, HostFault, Mutex};
@@ -73,7 +73,7 @@ impl Process {
         let socket = lane.socket();
         socket.wait_until(Instant::now() + patience);
         let load = wire::ToRunner { kind: Some(to_runner::Kind::Load(load.clone())) };
-        let answer = socket.send(&load).and_then(|()| socket.receive::<wire::FromRunner>(MOST_UP));
+        let answer = socket.send(&load).and_then(|()| socket.receive::<wire::FromRunner>(MAX_UP));
         let fault = match answer.map(|message| message.kind) {
             Ok(Some(from_runner::Kind::Ready(_))) => return Ok(()),
             Ok(Some(from_runner::Kind::Refused(refusal))) => return Err(NotStarted::Refused(refusal.into())),

@@ -10,17 +10,17 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// What is done takes milliseconds; what has no end does not take a minute less.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The most that anybody is told of a component in one message.
-const MOST: usize = 64 * 1024;
+const MAX_MESSAGE: usize = 64 * 1024;
 
 /// What `work` says, which must be soon and short.
 fn said(what: &str, work: impl FnOnce() -> String + Send + 'static) -> String {
     let (say, heard) = mpsc::channel();
     std::thread::spawn(move || say.send(work()));
-    let said = heard.recv_timeout(PATIENCE);
-    let said = said.unwrap_or_else(|_| panic!("{what}: no answer within {PATIENCE:?}"));
-    assert!(said.len() <= MOST, "{what}: {} bytes", said.len());
+    let said = heard.recv_timeout(TIMEOUT);
+    let said = said.unwrap_or_else(|_| panic!("{what}: no answer within {TIMEOUT:?}"));
+    assert!(said.len() <= MAX_MESSAGE, "{what}: {} bytes", said.len());
     said
 }
 
@@ -179,12 +179,12 @@ fn imports_and_exports() {
 /// Whatever a component is told to have said is cut where it is made.
 #[test]
 fn what_a_call_says_of_itself() {
-    let long = GuestText::MOST * 4;
+    let long = GuestText::MAX_CHARS * 4;
     let guest =
         Guest::enumerating(&format!("(call $log (i32.const 3) (i32.const 1024) (i32.const {long})) (unreachable)"))
             .importing(r#"(import "devgate:plugin/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#)
             .with(&format!(r#"(data (i32.const 1024) "{}")"#, r"\e2\80\ae".repeat(long / 3)));
     let plugin = loaded(&guest.component(), patient());
     let said = error(enumerate(&plugin, Fake::boxed()));
-    assert!(said.chars().count() <= "trapped: ".len() + 8 * GuestText::MOST, "{}", said.len());
+    assert!(said.chars().count() <= "trapped: ".len() + 8 * GuestText::MAX_CHARS, "{}", said.len());
 }

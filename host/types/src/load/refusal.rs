@@ -77,7 +77,7 @@ fn table(refused: &[RefusedImport]) -> String {
     let width = refused.iter().map(|import| import.name.as_str().chars().count()).max().unwrap_or(0).min(60);
     let mut text = String::new();
     for import in refused.iter().take(LISTED) {
-        let _ = write!(text, "\n  {:width$}  {}", escape(import.name.as_str(), GuestText::MOST), import.reason);
+        let _ = write!(text, "\n  {:width$}  {}", escape(import.name.as_str(), GuestText::MAX_CHARS), import.reason);
     }
     if let Some(more @ 1..) = refused.len().checked_sub(LISTED) {
         let _ = write!(text, "\n  and {more} more");

@@ -9,14 +9,14 @@ use std::fs;
 /// Measured.
 const COST: hold::Cost = hold::Cost { per_byte: 1 << 11, besides: 1 << 20 };
 /// The most bytes of a component.
-const MOST: ByteSize = ByteSize::kib(64);
+const MAX_COMPONENT: ByteSize = ByteSize::kib(64);
 /// A key, and what it has signed (host/oci/src/signature).
 const KEY: &str = include_str!("../../../../host/oci/src/signature/sigstore.pem");
 const SIGNED: &str = "sha256:f3cfc9d0dbf931d3db4685ec659b7ac68e2a578219da4aae65427886e649b06b";
 
 /// A manifest leads to one layer, or is refused; and a file of credentials is one, or is refused.
 pub fn manifest(input: &[u8]) {
-    COST.holds(input.len(), || match Manifest::read(input, MOST) {
+    COST.holds(input.len(), || match Manifest::read(input, MAX_COMPONENT) {
         Err(why) => hold::message(&why.to_string()),
         Ok(Manifest::Other(one) | Manifest::One(one, _)) => {
             let text = serde_json::to_string(&one).unwrap();
@@ -39,10 +39,10 @@ fn repository() -> Repository {
 pub fn layer(input: &[u8]) {
     for packed in [Packed::Plain, Packed::Tar, Packed::TarGzip] {
         // A file that is unpacked may have grown to twice its size, and have an archive around it.
-        let cost = hold::Cost { per_byte: 16, besides: 8 * MOST.0 + (1 << 20) };
-        cost.holds(input.len(), || match fuzz::component(input, packed, MOST) {
+        let cost = hold::Cost { per_byte: 16, besides: 8 * MAX_COMPONENT.0 + (1 << 20) };
+        cost.holds(input.len(), || match fuzz::component(input, packed, MAX_COMPONENT) {
             Err(why) => hold::message(&why.to_string()),
-            Ok(component) => assert!(packed == Packed::Plain || component.len() as u64 <= MOST.0),
+            Ok(component) => assert!(packed == Packed::Plain || component.len() as u64 <= MAX_COMPONENT.0),
         });
     }
 }

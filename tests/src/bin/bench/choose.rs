@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long so many devices may take until they are offered.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Measures choices on a small node and on a large one.
 pub(crate) async fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
@@ -71,7 +71,7 @@ async fn offered(devices: usize, on_a_switch: usize) -> anyhow::Result<(Plugins,
         offer.devices().wait_for(ready).await?;
         anyhow::Ok(offer)
     };
-    let offer = tokio::time::timeout(PATIENCE, wait).await.context("the devices are not offered")??;
+    let offer = tokio::time::timeout(TIMEOUT, wait).await.context("the devices are not offered")??;
     Ok((plugins, offer))
 }
 

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 /// Calls that are not counted.
 const WARM_UP: usize = 2;
 /// The most that are.
-const MOST: usize = 50;
+const MAX_CALLS: usize = 50;
 
 /// Measures lists of 1,000 and 8,192 devices.
 pub(crate) fn measure(table: &mut Table, calls: usize) -> anyhow::Result<()> {
     let runners = Runners::new(Programs::beside()?, None)?;
     for (count, name, budget) in [(1_000, "1,000", 12.0), (8_192, "8,192", 250.0)] {
-        let (mut took, mut used) = time(&runners, count, calls.min(MOST))?;
+        let (mut took, mut used) = time(&runners, count, calls.min(MAX_CALLS))?;
         let (median, p99) = median_and_p99(&mut took);
         table.budget(&format!("enumerate of {name} devices, median"), median, "ms", budget);
         table.figure(&format!("enumerate of {name} devices, p99"), p99, "ms");

@@ -1,6 +1,6 @@
 //! What pods ask of attackers, and of the good plugin all the while.
 
-use super::host::{GOOD, PATIENCE};
+use super::host::{GOOD, TIMEOUT};
 use crate::conformance::{allocate, client};
 use devgate_kubelet::api;
 use devgate_tests::Host;
@@ -68,7 +68,7 @@ pub(super) async fn pods(host: &Host, attacker: &Attacker, ask: &Ask) -> anyhow:
         };
         let said = said.unwrap_or_else(|error| vec![error.message().to_owned()]);
         let took = begun.elapsed();
-        anyhow::ensure!(took < PATIENCE, "a pod waited for {took:?}");
+        anyhow::ensure!(took < TIMEOUT, "a pod waited for {took:?}");
         told.push(Told { said, took });
     }
     Ok(told)

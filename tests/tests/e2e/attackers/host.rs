@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub(super) const GOOD: Kind = Kind { class: 0, count: 2 };
 /// One device for each attacker of a class.
 const OWN: Kind = Kind { class: 1, count: 64 };
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// Descriptors that a host may have more of after an attack: those that its runtime keeps for a while.
 const ALLOWANCE: usize = 6;
 /// Threads that it may have more: its runtime's, which waited for the runners of all attackers of a class at once, and end only once the
@@ -93,7 +93,7 @@ pub(super) async fn recovered(host: &Host, before: Held, gave: usize) -> anyhow:
         .map(|((before, allowed), one)| before + allowed + one * gave)
         .collect();
     std::fs::write(host.dir().join("policy.yaml"), policy(""))?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     loop {
         let said = ask(host, &["reload", "--force"])?;
         let now = held(host)?;

@@ -1,7 +1,7 @@
 //! The trial of a class: all of its attackers at once, beside a plugin that is well; then those whose mechanism can be off, with it off.
 
 use super::asks::{Service, Told, pods};
-use super::host::{PATIENCE, attacked, held, quiet, recovered};
+use super::host::{TIMEOUT, attacked, held, quiet, recovered};
 use super::seen::{Mechanism, Seen, watch_memory, would_win};
 use super::unchecked;
 use crate::reload::pid;
@@ -22,7 +22,7 @@ const WAIT: &str = "DEVGATE_ATTACKER_WAIT";
 
 fn patience() -> Duration {
     let seconds = std::env::var(WAIT).ok().and_then(|seconds| seconds.parse().ok());
-    seconds.map_or(PATIENCE, Duration::from_secs)
+    seconds.map_or(TIMEOUT, Duration::from_secs)
 }
 
 /// Characters that act on a terminal or hide what is there.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use wasmparser::{CustomSectionReader, KnownCustom, Payload, ProducersField};
 
 /// The most tools that are remembered. A real component names a dozen.
-const MOST: usize = 64;
+const MAX_TOOLS: usize = 64;
 
 /// How an adapter is told from other modules: `wit-component`, which puts it between a module that wants WASI 0.1 and the host,
 /// lets it call that module under the first name, and calls the second one (its `src/gc.rs` and `src/lib.rs`). No other module has
@@ -118,7 +118,7 @@ impl Named {
     }
 
     fn insert(&mut self, producer: Producer) {
-        if self.0.len() < MOST {
+        if self.0.len() < MAX_TOOLS {
             self.0.insert(producer);
         }
     }

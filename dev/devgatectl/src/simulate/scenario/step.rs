@@ -14,7 +14,7 @@ pub(super) const VERBS: &str = "expect pod start stop set remove-attribute link 
                                   restart crash reload wait";
 pub(super) const BESIDE: &str = "note within for never-for at-most expect-refused";
 /// The longest step that is written out in full, in characters.
-const MOST_SUMMARY: usize = 160;
+const MAX_SUMMARY: usize = 160;
 
 /// A step.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ pub(super) fn read(
         number,
         line: step.node.at.line,
         note: fields.get("note"),
-        summary: cut(&format!("{}: {}", item.key, flow(item.node)), MOST_SUMMARY),
+        summary: cut(&format!("{}: {}", item.key, flow(item.node)), MAX_SUMMARY),
         within: fields.get("within").unwrap_or(within),
         lasting: fields.get("for"),
         never: fields.get("never-for"),

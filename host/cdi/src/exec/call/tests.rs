@@ -152,7 +152,7 @@ fn cdi27_cdi28_each_error_in_the_order_of_the_rules() {
     assert_eq!((error(&ended), ended.is_success), (106, false));
     let (ended, _) = call(&add("gpu:1", "1"), Err(Fault::NOT_ENOUGH.because("no")));
     assert_eq!((error(&ended), ended.is_success), (102, false));
-    let large = format!(r#"{{"args": "{}"}}"#, "x".repeat(MOST_CONFIG));
+    let large = format!(r#"{{"args": "{}"}}"#, "x".repeat(MAX_CONFIG));
     let (ended, _) = call_as("drm", &add("gpu:1", "1"), &large, Ok(Ok(Value::Null)));
     assert_eq!(error(&ended), 101);
 }

@@ -38,7 +38,7 @@ pub(crate) trait DiskFile: Send {
 }
 
 /// The largest file: some 500 bytes for each id.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 impl Disk for Dir {
     fn names(&self) -> io::Result<Vec<String>> {
@@ -50,7 +50,7 @@ impl Disk for Dir {
     }
 
     fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        Self::read(self, name, MOST_BYTES)
+        Self::read(self, name, MAX_BYTES)
     }
 
     fn create(&self, name: &str, zeroes: u64) -> io::Result<Box<dyn DiskFile>> {

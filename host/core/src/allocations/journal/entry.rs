@@ -15,7 +15,7 @@ const HEAD: usize = 32;
 /// Entries begin at multiples of this.
 pub(super) const ALIGN: usize = 8;
 /// What one holds at most, in bytes.
-pub(super) const MOST_BYTES: usize = 64 << 20;
+pub(super) const MAX_BYTES: usize = 64 << 20;
 
 /// What an entry says. A number that is none of these is a newer host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +76,7 @@ impl<'a> Entry<'a> {
         if !head.starts_with(&MAGIC) {
             return None;
         }
-        let length = usize::try_from(number32(head, 4)?).ok().filter(|length| *length <= MOST_BYTES)?;
+        let length = usize::try_from(number32(head, 4)?).ok().filter(|length| *length <= MAX_BYTES)?;
         let whole = bytes.get(..HEAD + length)?;
         if number32(head, 8)? != checksum(whole) {
             return None;

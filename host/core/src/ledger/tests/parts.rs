@@ -63,7 +63,7 @@ fn what_is_shared_is_no_parts_own_and_parts_are_not_without_end() {
     let sharing = Footprint { shared: vec![number(9)], ..part("a", &[0, 3]) };
     ledger.report(PluginIndex(0), vec![sharing, part("b", &[0, 4, 9])]);
     assert_eq!(lost(&ledger, 0), ["b: node c 10:9 is shared with a of plugin first"]);
-    let most = u32::try_from(MOST_PARTS).unwrap();
+    let most = u32::try_from(MAX_PARTS).unwrap();
     let many = (10..=most + 10).map(|n| part(&n.to_string(), &[0, n]));
     ledger.report(PluginIndex(0), many.collect());
     let last = format!("{}: node c 10:0 is already given to 10 of plugin first", most + 10);
@@ -114,8 +114,8 @@ fn what_a_part_has_for_itself_no_other_part_shares() {
 #[test]
 fn of_many_parts_with_many_nodes_as_many_are_given_as_may_be() {
     let ledger = ledger();
-    let most = u32::try_from(MOST_PARTS).unwrap();
-    let nodes = u32::try_from(MOST_PART_NODES).unwrap();
+    let most = u32::try_from(MAX_PARTS).unwrap();
+    let nodes = u32::try_from(MAX_PART_NODES).unwrap();
     let part = |n: u32| {
         let common = (0..nodes - 1).map(|minor| (number(minor), false));
         let all: Vec<_> = common.chain([(number(1000 + n), true)]).collect();
@@ -126,7 +126,7 @@ fn of_many_parts_with_many_nodes_as_many_are_given_as_may_be() {
         }
     };
     ledger.report(PluginIndex(0), (0..20 * most).map(part).collect());
-    assert_eq!(lost(&ledger, 0).len(), 19 * MOST_PARTS);
+    assert_eq!(lost(&ledger, 0).len(), 19 * MAX_PARTS);
 }
 
 #[test]

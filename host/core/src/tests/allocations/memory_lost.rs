@@ -231,7 +231,7 @@ async fn nothing_is_written_before_it_is_known_what_pods_have() {
 }
 
 async fn until(condition: impl Fn() -> bool) {
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     while !condition() {
         assert!(std::time::Instant::now() < deadline, "in time");
         tokio::time::sleep(Duration::from_millis(5)).await;

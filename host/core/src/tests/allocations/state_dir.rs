@@ -61,7 +61,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     let listed = wait(&gpus, |list| !list.devices.is_empty()).await;
     assert_eq!(listed.matches(&*why).count(), 2, "{listed}");
     gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
-    assert!(world.plugins.flush(PATIENCE).await);
+    assert!(world.plugins.flush(TIMEOUT).await);
     assert_eq!(allocations.trouble().unwrap(), why);
     assert_eq!(std::fs::read(dir.path().join("allocations/snapshot.1")).unwrap(), newer);
 }
@@ -77,7 +77,7 @@ async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
     let (policy, resource) = (plugin_policy(POLICY), devgate_types::ResourceName::try_new("fake.com/gpu").unwrap());
     let mut next = 0;
     let mut give_until = async |is_told: bool| {
-        let deadline = std::time::Instant::now() + PATIENCE;
+        let deadline = std::time::Instant::now() + TIMEOUT;
         while allocations.not_saved().is_empty() == is_told {
             assert!(std::time::Instant::now() < deadline, "{:?}", allocations.not_saved());
             next += 1;
@@ -133,7 +133,7 @@ async fn no_link_in_the_state_directory_is_followed() {
             );
             let stored = state.store(&tokio_util::sync::CancellationToken::new(), b"something");
             assert_eq!(stored.is_err(), name == "state", "{name}");
-            assert!(world.plugins.flush(super::PATIENCE).await);
+            assert!(world.plugins.flush(super::TIMEOUT).await);
         } else {
             let read = [
                 "handed-out.json",

@@ -12,7 +12,7 @@ async fn what_pods_have_is_known_again_where_the_memory_was_lost() {
     let policy = policy() + "    prepare: start\n";
     let (_world, gpus) = ready(&policy, script.gpus(), &allocations, pods.feed()).await;
     let started = || async { gpus.start(&strings(&[FIRST])).await.is_ok() };
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !started().await {
         assert!(Instant::now() < deadline, "a container of a pod that runs starts again");
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,6 +1,6 @@
 //! The last line of `devgate status`, which the service manager and the page have as well.
 
-use super::{About, Found, resources};
+use super::{About, ActiveCondition, resources};
 use crate::monitoring::Report;
 use crate::output::count;
 
@@ -21,7 +21,7 @@ pub(crate) fn of(report: &Report) -> String {
     let same = report.conditions.chunk_by(|a, b| a.condition == b.condition);
     let parts = same.filter_map(|same| {
         let (_, about, _, says) = same.first()?.condition.facts();
-        let n: usize = same.iter().map(|found: &Found| found.count).sum();
+        let n: usize = same.iter().map(|found: &ActiveCondition| found.count).sum();
         let part = |all, what| format!("{n} of {} {says}", count(all, what));
         Some(match about {
             About::Host => says.to_owned(),

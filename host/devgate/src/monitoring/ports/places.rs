@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use tokio::task::AbortHandle;
 
 /// The most connections at once.
-const MOST: usize = 32;
+const MAX_CONNECTIONS: usize = 32;
 /// The most of one peer.
-const MOST_OF_ONE: usize = 8;
+const MAX_OF_ONE: usize = 8;
 
 /// The connections that are open, the oldest first.
 pub(super) struct Places<P> {
@@ -23,9 +23,9 @@ impl<P: Copy + PartialEq> Places<P> {
     /// all, the oldest of the peer that has the most.
     pub(super) fn take(&mut self, peer: P, connection: AbortHandle) {
         self.taken.retain(|(_, open)| !open.is_finished());
-        if self.count(peer) >= MOST_OF_ONE {
+        if self.count(peer) >= MAX_OF_ONE {
             self.close_oldest_of(peer);
-        } else if self.taken.len() >= MOST {
+        } else if self.taken.len() >= MAX_CONNECTIONS {
             // Of equals the last one: one that has been here for long may be about to be answered.
             let most = self.taken.iter().map(|(peer, _)| *peer).max_by_key(|peer| self.count(*peer));
             most.into_iter().for_each(|peer| self.close_oldest_of(peer));
@@ -75,7 +75,7 @@ mod tests {
         let other = connect(&mut places, 0);
         let first = connect(&mut places, 1);
         let more: Vec<_> = (0..100).map(|_| connect(&mut places, 1)).collect();
-        assert_eq!((places.count(0), places.count(1)), (1, MOST_OF_ONE));
+        assert_eq!((places.count(0), places.count(1)), (1, MAX_OF_ONE));
         assert!(is_closed(first).await && !is_closed(other).await);
         assert!(!more.last().unwrap().is_finished());
     }
@@ -88,7 +88,7 @@ mod tests {
             connect(&mut places, peer);
             connect(&mut places, peer);
         }
-        assert_eq!(places.taken.len(), MOST);
+        assert_eq!(places.taken.len(), MAX_CONNECTIONS);
         assert!(!is_closed(alone).await, "who has one place keeps it while others have two");
         let last = connect(&mut places, 99);
         assert!(!is_closed(last).await, "a newcomer is served");
@@ -97,7 +97,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_has_gone_has_no_place() {
         let mut places = Places::new();
-        for _ in 0..MOST_OF_ONE - 1 {
+        for _ in 0..MAX_OF_ONE - 1 {
             connect(&mut places, 1).abort();
             tokio::task::yield_now().await;
         }
