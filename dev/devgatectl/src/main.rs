@@ -4,6 +4,7 @@
 mod cli;
 mod conform;
 mod demo;
+mod fault_injector;
 mod inspect;
 mod junit;
 mod manual;
@@ -11,6 +12,7 @@ mod new;
 mod node;
 mod pack;
 mod push;
+mod query;
 mod record;
 mod simulate;
 mod stage;

@@ -1,6 +1,6 @@
 //! What the component answers on the node as recorded.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Call, Given, Harness, named};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_core::workbench::Workbench;

@@ -1,6 +1,6 @@
 //! A node without the hardware: that of most machines of a fleet, and of every machine once its driver is unloaded.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Call, Called, Harness, broke, listed_units, named, unplug};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_fake_node::{Change, RecordedNode};

@@ -1,8 +1,8 @@
 //! Everything that the component reads, one query at a time, as it should not be.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Call, Called, Dependency, Function, Given, Harness, broke, named};
-use super::query::Kind;
+use crate::query::Kind;
 use super::scorecard::{Outcome, Scorecard};
 use super::values::{FAILURES, TEXTS, fakes};
 use std::collections::BTreeSet;

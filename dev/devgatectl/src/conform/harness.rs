@@ -2,8 +2,8 @@
 
 mod relations;
 
-use super::fault_injector::{FaultInjector, Script, Seen};
-use super::query::{Kind, Query};
+use crate::fault_injector::{FaultInjector, Script, Seen};
+use crate::query::{Kind, Query};
 use devgate_core::offer::Reply;
 use devgate_core::workbench::{Listed, ListedPool, ListedUnit, NotGiven, Workbench};
 use devgate_fake_node::{Change, RecordedNode};

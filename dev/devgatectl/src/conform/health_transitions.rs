@@ -1,8 +1,8 @@
 //! What decides about health: found by trying, then made bad and good again.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Call, Function, Given, Harness, named};
-use super::query::{Fake, Kind, Query};
+use crate::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
 use super::values;
 use devgate_core::workbench::Workbench;

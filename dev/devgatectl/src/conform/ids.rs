@@ -1,8 +1,8 @@
 //! Units as a kubelet may ask about them: in any order, again, none, and those that no unit has.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Harness, broke, named};
-use super::query::{Fake, Kind, Query};
+use crate::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_core::workbench::{ListedUnit, NotGiven};
 use devgate_types::FailureKind;

@@ -1,6 +1,6 @@
 //! How far each call is from its limits, on the node as recorded.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Call, Harness, broke};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_types::Limits;

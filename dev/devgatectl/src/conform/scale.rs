@@ -1,6 +1,6 @@
 //! A thousand devices: those of the recording, and copies of one of them.
 
-use super::fault_injector::{Script, Seen};
+use crate::fault_injector::{Script, Seen};
 use super::harness::{Call, Called, Function, Given, Harness, broke, named};
 use super::scorecard::{Outcome, Scorecard};
 use super::synthetic_devices::Template;

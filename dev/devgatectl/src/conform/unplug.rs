@@ -1,6 +1,6 @@
 //! A device that goes away, also in the middle of a call.
 
-use super::fault_injector::Script;
+use crate::fault_injector::Script;
 use super::harness::{Call, Function, Given, Harness, broke, listed_units, named, unplug};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_core::workbench::{Listed, ListedUnit};

@@ -1,7 +1,7 @@
 //! What attributes, files, links and directories are made to say: what a kernel, firmware or driver may say one day, made of
 //! what they say in the recording where that is known.
 
-use super::query::Fake;
+use crate::query::Fake;
 use devgate_types::FailureKind;
 
 /// More than 64 bits hold.

@@ -1,8 +1,8 @@
 //! Which units a query has to do with: those may change with its answer, all others may not.
 
 use super::Harness;
-use crate::conform::fault_injector::Script;
-use crate::conform::query::{Kind, Query};
+use crate::fault_injector::Script;
+use crate::query::{Kind, Query};
 use devgate_core::workbench::{ListedUnit, Workbench};
 use devgate_node::DevicePath;
 use devgate_types::UnitId;

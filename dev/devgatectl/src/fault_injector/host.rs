@@ -1,7 +1,7 @@
 //! One call's capabilities: the host's, but for the answers that a script fakes.
 
 use super::{Asked, State, lock};
-use crate::conform::query::{Fake, Kind, Query};
+use crate::query::{Fake, Kind, Query};
 use devgate_types::component::{Answered, Capabilities, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Limits, MountHandle, NodeHandle};
 use std::any::Any;

@@ -3,7 +3,7 @@
 
 mod host;
 
-use super::query::{Fake, Query};
+use crate::query::{Fake, Query};
 use devgate_types::component::{Call, Capabilities, Component, Cost, Output, Profile};
 use devgate_types::{CallError, Limits, Verdict};
 use host::FaultyHost;
