@@ -46,8 +46,23 @@ pub fn devgatectl() -> anyhow::Result<PathBuf> {
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 10] =
-    ["completions", "conform", "demo", "inspect", "man", "new", "pack", "push", "record", "simulate"];
+const WORKSHOP: [&str; 15] = [
+    "add",
+    "call",
+    "completions",
+    "conform",
+    "demo",
+    "inspect",
+    "man",
+    "new",
+    "pack",
+    "plan",
+    "push",
+    "record",
+    "simulate",
+    "trace",
+    "upgrade",
+];
 
 /// The program for these arguments: `devgatectl` for what only it has and for recorded nodes, `devgate` for all else.
 ///

@@ -1,22 +1,28 @@
 //! The command line.
 
+mod add;
+mod call;
 mod conform;
 mod demo;
 mod inspect;
 mod manual;
 mod new;
 mod pack;
+mod plan;
 mod push;
 mod record;
 mod simulate;
 mod trace;
 
+pub(crate) use add::{AddArgs, UpgradeArgs};
+pub(crate) use call::{CallArgs, Function};
 pub(crate) use conform::ConformArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use inspect::{InspectArgs, InspectOutput};
 pub(crate) use manual::{CompletionsArgs, ManArgs, Product};
 pub(crate) use new::{Lang, NewArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
+pub(crate) use plan::{PlanArgs, PlanOutput};
 pub(crate) use push::PushArgs;
 pub(crate) use record::RecordArgs;
 pub(crate) use simulate::SimulateArgs;
@@ -100,6 +106,35 @@ pub(crate) enum Command {
     /// given to something else is not taken away from it without --replace.
     #[command(after_help = push::PUSH_HELP)]
     Push(PushArgs),
+
+    /// Call one function of a component, behind the real policy and gate, on a recorded node or this one
+    ///
+    /// Loads the file in a process of its own, as a host does, and shows what the component answers once it has passed the gate,
+    /// what it said, and what the call took of its limits. For tests in any language, with --output json.
+    #[command(after_help = call::CALL_HELP)]
+    Call(CallArgs),
+
+    /// Say what a change of the policy does on recorded nodes, before it is done
+    ///
+    /// Asks the components of both policies on each node: which devices come, go, have another name or give a container something
+    /// else, what plugins may touch besides, and whether a device would go that is held. Nodes to which the same happens are
+    /// shown once. Needs no hardware and no cluster.
+    #[command(after_help = plan::PLAN_HELP)]
+    Plan(PlanArgs),
+
+    /// Put a component into a policy, as a file of its own: its digest, its key, and what its author would grant
+    ///
+    /// Gets it, checks it, shows what it would write and asks. What its author would grant is what the component carries; of one that
+    /// carries nothing it is the least. The policy must be right with it, and nothing else of it is touched.
+    #[command(after_help = add::ADD_HELP)]
+    Add(AddArgs),
+
+    /// Put another version of a component into a policy
+    ///
+    /// Shows what differs between the two, and with --nodes what that changes on recorded nodes, and asks. Nothing but the digest is
+    /// changed: what the other one needs besides is named, and the admin's to grant.
+    #[command(after_help = add::UPGRADE_HELP)]
+    Upgrade(UpgradeArgs),
 
     /// Test a component against everything that a node may do to it, and show a scorecard
     ///

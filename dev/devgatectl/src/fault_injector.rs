@@ -8,9 +8,10 @@ use devgate_types::component::{Call, Capabilities, Component, Cost, Output, Prof
 use devgate_types::{CallError, Limits, Verdict};
 use host::FaultyHost;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Texts that are kept to be looked at: far more than one battery makes different ones of.
-const MOST_WORDS: usize = 4_096;
+const MAX_WORDS: usize = 4_096;
 
 /// The answer to a query in the host's place; `None` if the host answers.
 type Answers = dyn Fn(&Query) -> Option<Fake> + Send;
@@ -57,6 +58,8 @@ pub(super) struct Seen {
     pub(super) asked: Vec<Asked>,
     /// Bytes that were read from the node.
     pub(super) read: u64,
+    /// What the call took; `None` if it failed.
+    pub(super) cost: Option<Cost>,
 }
 
 /// One question to the host.
@@ -65,6 +68,10 @@ pub(super) struct Asked {
     pub(super) query: Query,
     /// The text or bytes that were the answer; `None` if it had another form.
     pub(super) content: Option<Vec<u8>>,
+    /// Why there was no answer.
+    pub(super) error: Option<String>,
+    /// How long the host took.
+    pub(super) took: Duration,
 }
 
 /// A text for people that a component gave: an error's message, or a verdict's reason.
@@ -87,7 +94,7 @@ struct State {
 impl State {
     fn hear(&mut self, call: &'static str, is_reason: bool, text: &str) {
         let word = Word { call, is_reason, text: text.to_owned(), of_garbage: self.script.answer.is_some() };
-        if self.words.len() < MOST_WORDS && !self.words.contains(&word) {
+        if self.words.len() < MAX_WORDS && !self.words.contains(&word) {
             self.words.push(word);
         }
     }
@@ -138,7 +145,8 @@ impl Component for FaultInjector {
         let result = self.inner.call(call, &mut FaultyHost::new(host, limits, Arc::clone(&self.state)));
         let mut state = lock(&self.state);
         match &result {
-            Ok((output, _)) => {
+            Ok((output, cost)) => {
+                state.seen.cost = Some(*cost);
                 state.seen.read = host.bytes_read();
                 for verdict in &output.verdicts {
                     if let Verdict::Unhealthy(reason) | Verdict::Unknown(reason) = verdict {

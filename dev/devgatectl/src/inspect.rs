@@ -1,10 +1,12 @@
 //! `devgatectl inspect`: what a component is and needs, from its file alone.
 
 mod about;
+mod author;
 mod counts;
 mod skeleton;
 mod text;
 
+use crate::author_policy::{AuthorPolicy, Pinned};
 use crate::cli::{InspectArgs, InspectOutput};
 use about::{Described, Role, about};
 use anyhow::Context;
@@ -51,6 +53,13 @@ pub(crate) struct Report {
     counts: Vec<counts::Count>,
     /// A policy to start from; nothing for what is no component.
     policy: Option<String>,
+    /// Whose it is: `author`, where the component carries one, or `devgate`.
+    policy_by: &'static str,
+    /// Why that which the component carries cannot be used, if so.
+    policy_problem: Option<String>,
+    /// What the component carries.
+    #[serde(skip)]
+    author: Option<AuthorPolicy>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -107,7 +116,11 @@ fn report(args: &InspectArgs) -> anyhow::Result<Report> {
     let (pinned, bytes) = transfer::get(&parsed, &args.registry, None, Program::puller_or_own())?;
     let mut report = of(Path::new(&pinned.to_string()), &bytes)?;
     if report.policy.is_some() {
-        report.policy = Some(skeleton::pulled(&pinned, &report));
+        let component = Pinned::Oci(&pinned);
+        report.policy = Some(match report.author_policy(&component, &[]) {
+            Some(policy) => policy?,
+            None => report.skeleton(&component, &[]),
+        });
     }
     Ok(report)
 }
@@ -180,6 +193,11 @@ impl Report {
         &self.file
     }
 
+    /// Its bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// Whether this host can run it, once the policy grants what it imports.
     pub(crate) fn runs(&self) -> bool {
         self.runs
@@ -226,16 +244,22 @@ impl Report {
             exports: Vec::new(),
             counts: Vec::new(),
             policy: None,
+            policy_by: "devgate",
+            policy_problem: None,
+            author: None,
         };
         match inspection.contents {
-            Ok(contents) => report.fill(&name, bytes, contents),
+            Ok(contents) => {
+                report.fill(bytes, contents);
+                report.set_policy(&name, bytes, inspection.sha256);
+            }
             Err(refusal) => report.problems.push(refusal.to_string()),
         }
         report.runs = report.problems.is_empty();
         report
     }
 
-    fn fill(&mut self, name: &str, bytes: &[u8], contents: Contents) {
+    fn fill(&mut self, bytes: &[u8], contents: Contents) {
         let imports = contents.imports.iter().map(|import| {
             let (need, key, reason) = match &import.need {
                 Need::Nothing | Need::Granted => ("nothing", None, None),
@@ -265,7 +289,6 @@ impl Report {
         // Tools write them in an order that differs from build to build.
         self.exports.sort();
         self.counts = counts::of(self.size, &contents.counts);
-        self.policy = Some(skeleton::of(name, self));
     }
 }
 

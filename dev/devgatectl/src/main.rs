@@ -1,6 +1,9 @@
 //! `devgatectl`: the program of vendors, testers and admins. What it has of the host is the host's own library.
 #![forbid(unsafe_code)]
 
+mod admin;
+mod author_policy;
+mod call;
 mod cli;
 mod conform;
 mod demo;
@@ -11,9 +14,11 @@ mod manual;
 mod new;
 mod node;
 mod pack;
+mod plan;
 mod push;
 mod query;
 mod record;
+mod reply;
 mod simulate;
 mod stage;
 mod trace;
@@ -46,6 +51,10 @@ fn main() -> ExitCode {
         Command::Record(args) => record::record(&args),
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
+        Command::Add(args) => admin::add(&args),
+        Command::Upgrade(args) => admin::upgrade(&args),
+        Command::Call(args) => call::call(&args),
+        Command::Plan(args) => plan::plan(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Completions(args) => manual::completions(&args).map(done),

@@ -2,6 +2,7 @@
 
 mod about;
 mod encode;
+mod policy;
 mod strip;
 mod text;
 
@@ -54,6 +55,9 @@ pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
             "{left_out} bytes of names and debug information are left out, which no host reads: keep {} for `devgatectl trace`",
             devgate_types::escape(&from, 1024)
         ));
+    }
+    if let Some(policy) = &args.policy {
+        component = policy::put(policy, &component)?;
     }
     let packed = Packed {
         kind: encoded.kind,

@@ -295,3 +295,64 @@ fn what_the_plain_linker_makes_becomes_the_same_component() -> anyhow::Result<()
     assert_eq!(inspected["exports"], packed["component"]["exports"]);
     Ok(())
 }
+
+/// The author's policy, with a comment that admins are to read.
+const AUTHORS: &str = "\
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  acme:
+    component: {file: vendor.wasm}
+    resources: [example.com/a]
+    # All of Example's cards.
+    hardware: [{subsystem: misc, name: a, use: offer, nodes: [{access: rw}]}]
+";
+
+#[test]
+fn the_authors_policy_travels_with_the_component_and_names_it_by_its_digest() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let core = place.file("core.wasm", &with_world(module("")))?;
+    let policy = place.file("policy.yaml", AUTHORS.as_bytes())?.display().to_string();
+    let packed = place.packed(&core, &["--policy", &policy])?;
+    let digest = packed["component"]["sha256"].as_str().expect("a digest").to_owned();
+    let args = ["inspect", &place.out().display().to_string(), "--output"].map(str::to_owned);
+    let inspect = |form: &str| look(args.iter().cloned().chain([form.to_owned()]));
+    let line = format!("component: {{file: \"vendor.wasm\", sha256: \"{digest}\"}}");
+    assert_eq!(inspect("policy")?.out, AUTHORS.replace("component: {file: vendor.wasm}", &line));
+    let json: Value = serde_json::from_str(&inspect("json")?.out)?;
+    assert_eq!((&json["policy_by"], &json["policy_problem"]), (&Value::from("author"), &Value::Null));
+    assert!(inspect("text")?.out.contains("Its author's policy, to start from (--output policy):"));
+    // What is packed again keeps it, until another takes its place.
+    place.packed(&place.out(), &["--version", "1.0"])?;
+    let other = place.file("other.yaml", AUTHORS.replace("All of", "Some of").as_bytes())?.display().to_string();
+    place.packed(&place.out(), &["--policy", &other])?;
+    let text = inspect("policy")?.out;
+    assert!(text.contains("# Some of") && !text.contains("# All of"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_policy_that_no_admin_could_start_from_is_not_packed() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let core = place.file("core.wasm", &with_world(module("")))?;
+    for (text, why) in [
+        (AUTHORS.replace("hardware:", "hardwear:"), "hardwear"),
+        (
+            AUTHORS.replace("component: {file: vendor.wasm}", "component:\n      file: vendor.wasm"),
+            "must stand in one line",
+        ),
+        (format!("{AUTHORS}    limits: {{component-size: 1KiB}}\n"), "limits.component-size"),
+    ] {
+        let policy = place.file("policy.yaml", text.as_bytes())?.display().to_string();
+        let said = place.pack(&core, &["--policy", &policy])?;
+        assert_eq!(said.code, Some(3), "{why}: {}", said.err);
+        assert!(said.err.contains(&format!("policy {policy}: ")) && said.err.contains(why), "{why}: {}", said.err);
+        assert!(!place.out().exists());
+    }
+    let needs = devgate_tests::components()?.join("overreach.wasm");
+    let policy = place.file("policy.yaml", AUTHORS.as_bytes())?.display().to_string();
+    let said = place.pack(&needs, &["--policy", &policy])?;
+    assert_eq!(said.code, Some(3), "{}", said.err);
+    assert!(said.err.contains("which needs \"control:\" in it"), "{}", said.err);
+    Ok(())
+}

@@ -1,5 +1,6 @@
 //! Components from a real registry: Debian's, with TLS of an authority of its own and a password.
 
+mod admin;
 mod bundle;
 
 mod signed;

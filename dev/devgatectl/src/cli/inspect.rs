@@ -39,6 +39,6 @@ pub(crate) enum InspectOutput {
     Text,
     /// One JSON object; docs/devgatectl.md has its fields
     Json,
-    /// The least policy that could run it, as YAML to start from
+    /// A policy to start from, as YAML: its author's, where it carries one, else the least that could run it
     Policy,
 }

@@ -10,11 +10,13 @@ Examples:
   devgatectl pack core.wasm -o vendor.wasm --name vendor --version 1.2.0 --licence Apache-2.0
   devgatectl pack core.wasm -o vendor.wasm --wit wit --world component     the module says nothing of its world
   devgatectl pack vendor.wasm -o vendor.wasm --source https://example.com/vendor.git
+  devgatectl pack core.wasm -o vendor.wasm --policy policy.yaml            with what admins start from
   devgatectl pack core.wasm -o vendor.wasm --output json | jq -r .component.sha256
 
 Exit codes:
   0  the component was made, and this host can run it once the policy grants what it imports
   1  a file cannot be read or written
+  3  the policy is wrong, or does not grant what the component imports
   5  no component can be made of it, or none that this host could run; nothing was written";
 
 /// Options of `devgatectl pack`.
@@ -35,6 +37,10 @@ pub(crate) struct PackArgs {
     /// The world's name, such as `component` or `example:vendor/gpu`; not needed where the package has only one
     #[arg(long, value_name = "NAME", requires = "wit")]
     pub(crate) world: Option<String>,
+
+    /// The policy that admins are to start from, with a comment for each grant: it travels in the component, and is in force nowhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) about: AboutArgs,
@@ -85,12 +91,12 @@ pub(crate) struct AboutArgs {
 fn text() -> impl clap::builder::TypedValueParser<Value = String> {
     use clap::builder::TypedValueParser;
     clap::builder::NonEmptyStringValueParser::new().try_map(|text: String| {
-        if text.len() > MOST_TEXT || text.contains(char::is_control) {
-            return Err(format!("must be one line of at most {MOST_TEXT} bytes"));
+        if text.len() > MAX_TEXT || text.contains(char::is_control) {
+            return Err(format!("must be one line of at most {MAX_TEXT} bytes"));
         }
         Ok(text)
     })
 }
 
 /// The longest of these texts, in bytes.
-const MOST_TEXT: usize = 1_024;
+const MAX_TEXT: usize = 1_024;

@@ -1,13 +1,13 @@
 //! What the component answers on the node as recorded.
 
-use crate::fault_injector::Script;
 use super::harness::{Call, Given, Harness, named};
 use super::scorecard::{Outcome, Scorecard};
+use crate::fault_injector::Script;
 use devgate_core::workbench::Workbench;
 use devgate_types::{Verdict, escape};
 
 /// The most units that are allocated one by one.
-const MOST_ALLOCATED: usize = 64;
+const MAX_ALLOCATED: usize = 64;
 
 /// Where the component does not even answer on the node as recorded.
 pub(super) fn failed(card: &mut Scorecard, why: &str) {
@@ -79,7 +79,7 @@ fn allocate(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<()> {
             **verdict == Verdict::Healthy && !harness.listed.contested.contains_key(&unit.id)
         });
         let healthy: Vec<_> = healthy.map(|(unit, _)| unit.clone()).collect();
-        for unit in healthy.iter().take(MOST_ALLOCATED) {
+        for unit in healthy.iter().take(MAX_ALLOCATED) {
             tries += 1;
             match bench.allocate(pool, std::slice::from_ref(unit)) {
                 Ok(reply) if !reply.nodes.is_empty() || !reply.mounts.is_empty() => {}

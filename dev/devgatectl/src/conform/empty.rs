@@ -1,8 +1,8 @@
 //! A node without the hardware: that of most machines of a fleet, and of every machine once its driver is unloaded.
 
-use crate::fault_injector::Script;
 use super::harness::{Call, Called, Harness, broke, listed_units, named, unplug};
 use super::scorecard::{Outcome, Scorecard};
+use crate::fault_injector::Script;
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
 use devgate_policy::Use;

@@ -1,14 +1,14 @@
 //! Everything that the component reads, one query at a time, as it should not be.
 
-use crate::fault_injector::Script;
 use super::harness::{Call, Called, Dependency, Function, Given, Harness, broke, named};
-use crate::query::Kind;
 use super::scorecard::{Outcome, Scorecard};
 use super::values::{FAILURES, TEXTS, fakes};
+use crate::fault_injector::Script;
+use crate::query::Kind;
 use std::collections::BTreeSet;
 
 /// The most queries of one kind that are tried; more than any component makes of different shapes.
-const MOST_QUERIES: usize = 64;
+const MAX_QUERIES: usize = 64;
 
 /// What is looked for by a name, and not on a device.
 const PLACES: [Kind; 5] = [Kind::Devices, Kind::Device, Kind::HostPath, Kind::Log, Kind::State];
@@ -42,7 +42,7 @@ fn each(harness: &Harness, kinds: &[Kind], ways: &[&str], what: &str) -> anyhow:
     }
     let (mut tries, mut failures) = (0, Vec::new());
     let mut bench = harness.bench()?;
-    for dependency in dependencies.iter().take(MOST_QUERIES) {
+    for dependency in dependencies.iter().take(MAX_QUERIES) {
         let query = &dependency.query;
         for fake in ways.iter().flat_map(|way| fakes(way, dependency.text.as_deref())) {
             for call in calls(harness, dependency) {
@@ -57,9 +57,9 @@ fn each(harness: &Harness, kinds: &[Kind], ways: &[&str], what: &str) -> anyhow:
             }
         }
     }
-    let tried = dependencies.iter().take(MOST_QUERIES);
+    let tried = dependencies.iter().take(MAX_QUERIES);
     let names: BTreeSet<_> = tried.map(|dependency| dependency.query.to_string()).collect();
-    let more = match dependencies.len().saturating_sub(MOST_QUERIES) {
+    let more = match dependencies.len().saturating_sub(MAX_QUERIES) {
         0 => String::new(),
         more => format!(" (and {more} more, not tried)"),
     };

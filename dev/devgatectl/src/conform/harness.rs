@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// The least `limits.deadline` of a call. A machine that is busy is not the component's fault; what a call computes is held to
 /// `limits.cpu`.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A plugin's policy and component, a recorded node that stays as it is, and what the component does there, with nothing in its
 /// way.
@@ -85,7 +85,7 @@ impl Harness {
         component: Arc<dyn Component>,
     ) -> anyhow::Result<Result<Self, String>> {
         let mut policy = policy.clone();
-        policy.limits.deadline = policy.limits.deadline.max(PATIENCE);
+        policy.limits.deadline = policy.limits.deadline.max(TIMEOUT);
         let mut harness = Self {
             policy: Arc::new(policy),
             node,

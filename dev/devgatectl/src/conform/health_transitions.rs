@@ -1,10 +1,10 @@
 //! What decides about health: found by trying, then made bad and good again.
 
-use crate::fault_injector::Script;
 use super::harness::{Call, Function, Given, Harness, named};
-use crate::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
 use super::values;
+use crate::fault_injector::Script;
+use crate::query::{Fake, Kind, Query};
 use devgate_core::workbench::Workbench;
 use devgate_types::{Verdict, escape};
 use std::collections::BTreeSet;

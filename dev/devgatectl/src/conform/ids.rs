@@ -1,16 +1,16 @@
 //! Units as a kubelet may ask about them: in any order, again, none, and those that no unit has.
 
-use crate::fault_injector::Script;
 use super::harness::{Harness, broke, named};
-use crate::query::{Fake, Kind, Query};
 use super::scorecard::{Outcome, Scorecard};
+use crate::fault_injector::Script;
+use crate::query::{Fake, Kind, Query};
 use devgate_core::workbench::{ListedUnit, NotGiven};
 use devgate_types::FailureKind;
 use std::collections::BTreeSet;
 use std::slice::from_ref;
 
 /// The most units of a pool that are asked about alone.
-const MOST_ALONE: usize = 64;
+const MAX_ALONE: usize = 64;
 
 pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
     if harness.pools().next().is_none() {
@@ -21,7 +21,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
     let (mut alone, mut repeated, mut none, mut together) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut of_several = 0;
     for (pool, verdicts) in harness.pools() {
-        for (unit, verdict) in pool.units.iter().zip(verdicts).take(MOST_ALONE) {
+        for (unit, verdict) in pool.units.iter().zip(verdicts).take(MAX_ALONE) {
             let given = bench.health(&pool.asked, from_ref(unit));
             if given.as_deref() != Ok(from_ref(verdict)) {
                 alone.push(format!("{} alone is {given:?}, in company {verdict:?}", named(unit)));

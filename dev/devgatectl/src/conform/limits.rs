@@ -1,12 +1,12 @@
 //! How far each call is from its limits, on the node as recorded.
 
-use crate::fault_injector::Script;
 use super::harness::{Call, Harness, broke};
 use super::scorecard::{Outcome, Scorecard};
+use crate::fault_injector::Script;
 use devgate_types::Limits;
 
 /// What is looked for beyond what is needed: a component that uses less than this part of a limit needs no figure.
-const MOST_FACTOR: u32 = 256;
+const MAX_FACTOR: u32 = 256;
 
 /// Each check, and how its limit is divided.
 type Divide = fn(&mut Limits, u32);
@@ -31,7 +31,7 @@ fn headroom(harness: &Harness, divide: Divide) -> anyhow::Result<Outcome> {
     let mut least: Option<(u32, &Call)> = None;
     for (call, ..) in &harness.calls {
         let mut enough = 1;
-        while enough < MOST_FACTOR {
+        while enough < MAX_FACTOR {
             let bench = harness.bench()?;
             let mut limits = bench.limits().clone();
             divide(&mut limits, enough * 2);
@@ -47,7 +47,7 @@ fn headroom(harness: &Harness, divide: Divide) -> anyhow::Result<Outcome> {
         }
     }
     let tried = match least {
-        Some((MOST_FACTOR, _)) => format!("every call works with 1/{MOST_FACTOR}"),
+        Some((MAX_FACTOR, _)) => format!("every call works with 1/{MAX_FACTOR}"),
         Some((factor, call)) => format!("{call} works with 1/{factor}, and not with 1/{}", factor * 2),
         None => "no call".to_owned(),
     };

@@ -6,7 +6,7 @@ use devgate_types::CallError;
 use std::collections::BTreeSet;
 
 /// Choices of many are long, and sizes many.
-const MOST_SIZES: usize = 16;
+const MAX_SIZES: usize = 16;
 
 pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
     if !harness.profile().preference {
@@ -57,6 +57,6 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
 }
 
 fn some_sizes(all: usize) -> BTreeSet<usize> {
-    let sizes = (1..=all.min(MOST_SIZES)).chain([all / 2, all.saturating_sub(1), all]);
+    let sizes = (1..=all.min(MAX_SIZES)).chain([all / 2, all.saturating_sub(1), all]);
     sizes.filter(|size| *size > 0).collect()
 }

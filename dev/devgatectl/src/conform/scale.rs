@@ -1,9 +1,9 @@
 //! A thousand devices: those of the recording, and copies of one of them.
 
-use crate::fault_injector::{Script, Seen};
 use super::harness::{Call, Called, Function, Given, Harness, broke, named};
 use super::scorecard::{Outcome, Scorecard};
 use super::synthetic_devices::Template;
+use crate::fault_injector::{Script, Seen};
 use devgate_core::workbench::ListedPool;
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_types::Verdict;
@@ -15,7 +15,7 @@ const SOME: usize = 100;
 /// How much more than ten times as much ten times as many may take.
 const SLACK: usize = 2;
 /// A debug build of this program, a busy machine: what is measured is the component.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A node with copies, and what the component did there.
 struct Crowd {
@@ -82,7 +82,7 @@ fn crowd(harness: &Harness, template: &Template, pool: usize, copies: usize) -> 
     }
     let bench = harness.bench_on(&node)?;
     let mut limits = bench.limits().clone();
-    (limits.cpu, limits.deadline) = (PATIENCE, PATIENCE);
+    (limits.cpu, limits.deadline) = (TIMEOUT, TIMEOUT);
     let call = |pools: &[ListedPool], call| harness.call_about(&bench, pools, call, Script::limited(limits.clone()));
     let enumerate = call(&[], Call::of(Function::Enumerate, 0, 0));
     let pools = match &enumerate.0 {

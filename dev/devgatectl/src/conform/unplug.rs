@@ -1,12 +1,12 @@
 //! A device that goes away, also in the middle of a call.
 
-use crate::fault_injector::Script;
 use super::harness::{Call, Function, Given, Harness, broke, listed_units, named, unplug};
 use super::scorecard::{Outcome, Scorecard};
+use crate::fault_injector::Script;
 use devgate_core::workbench::{Listed, ListedUnit};
 
 /// The most moments of one call that are tried, spread over all of it.
-const MOST_MOMENTS: usize = 40;
+const MAX_MOMENTS: usize = 40;
 
 pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
     let units: Vec<_> = harness.units().map(|(_, unit)| unit).collect();
@@ -68,10 +68,10 @@ fn check_of(call: Call) -> &'static str {
 
 /// Evenly over all questions of a call, the first and the last included.
 fn moments(asked: usize) -> Vec<usize> {
-    if asked <= MOST_MOMENTS {
+    if asked <= MAX_MOMENTS {
         return (0..asked).collect();
     }
-    let all = (0..MOST_MOMENTS).map(|n| n * (asked - 1) / (MOST_MOMENTS - 1));
+    let all = (0..MAX_MOMENTS).map(|n| n * (asked - 1) / (MAX_MOMENTS - 1));
     all.collect()
 }
 

@@ -2,10 +2,11 @@
 
 use super::{Asked, State, lock};
 use crate::query::{Fake, Kind, Query};
-use devgate_types::component::{Answered, Capabilities, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Limits, MountHandle, NodeHandle};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 pub(super) struct FaultyHost<'a> {
     inner: &'a mut dyn Capabilities,
@@ -70,14 +71,20 @@ impl<'a> FaultyHost<'a> {
             }
             state.script.answer.as_ref().and_then(|answer| answer(&query))
         };
+        let begun = Instant::now();
         let answer = fake.and_then(|fake| faked(fake, &query));
         let answer = answer.unwrap_or_else(|| host(self.inner));
+        let took = begun.elapsed();
         let content = answer.as_ref().ok().and_then(|value| {
             let value: &dyn Any = value;
             let text = value.downcast_ref().map(|text: &String| text.clone().into_bytes());
             text.or_else(|| value.downcast_ref().cloned())
         });
-        lock(&self.state).seen.asked.push(Asked { query, content });
+        let error = answer.as_ref().err().map(|denied| match denied {
+            Denied::Failure(failure) => failure.to_string(),
+            Denied::End(error) => error.to_string(),
+        });
+        lock(&self.state).seen.asked.push(Asked { query, content, error, took });
         answer
     }
 }

@@ -1,7 +1,7 @@
 //! The least policy that could run a component, as YAML to start from.
 
 use super::Report;
-use devgate_types::PinnedReference;
+use crate::author_policy::Pinned;
 use std::fmt::Write;
 
 /// The keys that grant interfaces, each with the least that it may say. What must be changed matches nothing as it stands.
@@ -26,22 +26,15 @@ const LEAST: [(&str, &str); 6] = [
     ("state", "    state: true                     # a blob that survives restarts\n"),
 ];
 
-/// The policy. `file` is the component's name in its directory.
-pub(super) fn of(file: &str, report: &Report) -> String {
-    let source = format!("file: {}\n      sha256: \"{}\"", quoted(file), report.sha256);
-    written(&plugin_name(file), &source, report)
-}
-
-/// The policy for a component in a registry, which its digest there pins.
-pub(super) fn pulled(reference: &PinnedReference, report: &Report) -> String {
-    let last = reference.repository.name.rsplit('/').next().unwrap_or_default();
-    let source = format!("oci: {}", quoted(&reference.to_string()));
-    written(&plugin_name(last), &source, report)
-}
-
-fn written(name: &str, source: &str, report: &Report) -> String {
+/// The policy for a component that is named so, and must be signed by one of these keys if there are any.
+pub(super) fn of(component: &Pinned<'_>, keys: &[String], report: &Report) -> String {
+    let name = plugin_name(match component {
+        Pinned::File { name, .. } => name,
+        Pinned::Oci(reference) => reference.repository.name.rsplit('/').next().unwrap_or_default(),
+    });
+    let source = component.yaml(keys);
     let mut text = format!(
-        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  {name}:\n    component:\n      {source}\n    \
+        "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n  {name}:\n    component: {{{source}}}\n    \
          resources: [example.com/{name}] # what it may offer; the vendor says which names it uses\n",
     );
     for import in report.imports.iter().filter(|import| import.need == "never") {
@@ -83,11 +76,6 @@ fn plugin_name(file: &str) -> String {
     }
 }
 
-/// A text in double quotes, which both JSON and YAML read.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Import, Report};
@@ -104,9 +92,8 @@ mod tests {
         let report = Report::new(Path::new("x"), b"", inspection);
         let text = format!("registry.example.com:5000/vendor/acme-gpu:1.0@sha256:{}", "ab".repeat(32));
         let reference = text.parse::<devgate_types::Reference>().unwrap().pinned().unwrap();
-        let policy = pulled(&reference, &report);
-        let lines =
-            format!("  acme-gpu:\n    component:\n      oci: \"{text}\"\n    resources: [example.com/acme-gpu]");
+        let policy = of(&Pinned::Oci(&reference), &[], &report);
+        let lines = format!("  acme-gpu:\n    component: {{oci: \"{text}\"}}\n    resources: [example.com/acme-gpu]");
         assert!(policy.contains(&lines), "{policy}");
     }
 
@@ -139,7 +126,7 @@ mod tests {
                 ..Default::default()
             };
             report.counts = super::super::counts::of(50 << 20, &counts);
-            let text = of(file, &report);
+            let text = of(&Pinned::File { name: file, sha256: [7; 32] }, &[], &report);
             let parsed = devgate_policy::parse(&[PolicyFile { name: "skeleton", text: &text }]);
             let policy = parsed.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
             let plugin = policy.plugins.values().next().unwrap();

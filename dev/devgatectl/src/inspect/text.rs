@@ -20,7 +20,11 @@ pub(super) fn of(report: &Report) -> String {
         }
     }
     if let Some(policy) = &report.policy {
-        text += "\nThe least policy for it, to start from (--output policy):\n";
+        if let Some(why) = &report.policy_problem {
+            let _ = writeln!(text, "\nThe policy that it carries cannot be used: {why}");
+        }
+        let whose = if report.policy_by == "author" { "Its author's policy" } else { "The least policy for it" };
+        let _ = writeln!(text, "\n{whose}, to start from (--output policy):");
         for line in policy.lines() {
             let _ = writeln!(text, "  {line}");
         }

@@ -47,7 +47,7 @@ fn parsed<T>(text: Option<&str>, form: &str, parse: fn(&str) -> anyhow::Result<T
 }
 
 /// A component without the custom sections of these names at its outermost level: a new one would stand beside the old one.
-fn without(component: &[u8], names: &[&str]) -> anyhow::Result<Vec<u8>> {
+pub(super) fn without(component: &[u8], names: &[&str]) -> anyhow::Result<Vec<u8>> {
     const HEADER: usize = 8;
     let mut reader = BinaryReader::new(component, 0);
     let mut kept = reader.read_bytes(HEADER)?.to_vec();

@@ -9,7 +9,7 @@ const PREAMBLE: usize = 8;
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE_SECTION: u8 = 1;
 const COMPONENT_SECTION: u8 = 4;
-const CUSTOM_SECTION: u8 = 0;
+pub(super) const CUSTOM_SECTION: u8 = 0;
 /// How deep components may stand in components.
 const DEEPEST: usize = 32;
 
@@ -49,7 +49,8 @@ fn is_left_out(custom: &[u8], of_component: bool) -> anyhow::Result<bool> {
     Ok(name.starts_with(".debug_") || (name == "name" && !of_component))
 }
 
-fn section(to: &mut Vec<u8>, id: u8, contents: &[u8]) -> anyhow::Result<()> {
+/// Writes a section.
+pub(super) fn section(to: &mut Vec<u8>, id: u8, contents: &[u8]) -> anyhow::Result<()> {
     to.push(id);
     let mut size = u32::try_from(contents.len())?;
     while size > 0x7f {

@@ -9,7 +9,7 @@ use devgate_types::UnitId;
 use std::collections::{BTreeSet, HashMap};
 
 /// The most units of a pool whose health is asked for alone.
-const MOST_ALONE: usize = 256;
+const MAX_ALONE: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Relations(HashMap<UnitId, Related>);
@@ -28,7 +28,7 @@ impl Relations {
         let mut relations: HashMap<UnitId, Related> = HashMap::new();
         let mut judges: HashMap<String, usize> = HashMap::new();
         for pool in &harness.listed.pools {
-            for unit in pool.units.iter().take(MOST_ALONE) {
+            for unit in pool.units.iter().take(MAX_ALONE) {
                 let (_, seen) = harness.injector.under(Script::default(), || {
                     let _verdict = bench.health(&pool.asked, std::slice::from_ref(unit));
                 });

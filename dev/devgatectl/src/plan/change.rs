@@ -1,0 +1,235 @@
+//! What becomes of a node's devices when one policy takes the place of another.
+
+use super::nodes::PlannedNode;
+use super::offered::{Offered, OfferedPlugin, OfferedUnit};
+use devgate_types::escape;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All that changes on one recorded node; its names are those of the JSON form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct NodePlan {
+    pub(super) node: String,
+    /// The recording.
+    pub(super) file: String,
+    /// Whether it is known what is held there.
+    pub(super) held_known: bool,
+    pub(super) plugins: Vec<PluginChange>,
+    /// Resources with another number of devices.
+    pub(super) resources: Vec<ResourceChange>,
+    pub(super) units: Vec<UnitChange>,
+    /// What is held by a unit that the old policy does not offer on the recorded node.
+    pub(super) held_elsewhere: Vec<String>,
+}
+
+/// What changes of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct PluginChange {
+    pub(super) plugin: String,
+    /// How far it gets: `works`, `idle`, `not-loaded`, `failed`, or `absent`.
+    pub(super) before: &'static str,
+    pub(super) after: &'static str,
+    /// Why it fails now, where it did not.
+    pub(super) why: Option<String>,
+    /// The component's digests, where they differ.
+    pub(super) component: Option<[Option<String>; 2]>,
+    /// What it may not touch any more, and what it may besides, a line each.
+    pub(super) revoked: Vec<String>,
+    pub(super) granted: Vec<String>,
+}
+
+/// How many devices the kubelet would be told of, and how many of them may be allocated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct ResourceChange {
+    pub(super) resource: String,
+    pub(super) before: Devices,
+    pub(super) after: Devices,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub(super) struct Devices {
+    pub(super) devices: usize,
+    pub(super) healthy: usize,
+}
+
+/// What changes of a unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct UnitChange {
+    pub(super) change: Kind,
+    /// As the old policy offers it; as the new one does where it comes.
+    pub(super) resource: String,
+    pub(super) id: String,
+    /// What it was and is, a line each, without what both have.
+    pub(super) before: Vec<String>,
+    pub(super) after: Vec<String>,
+    /// Who has it.
+    pub(super) held_by: Option<String>,
+    /// Whether who has it would lose it.
+    pub(super) lost: bool,
+}
+
+/// How a unit changes. The order is that in which changes are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    Goes,
+    Renumbered,
+    Renamed,
+    OtherHardware,
+    OtherPlugin,
+    Regranted,
+    Health,
+    Replicas,
+    Comes,
+}
+
+impl NodePlan {
+    pub(super) fn of(node: &PlannedNode, old: &Offered, new: &Offered) -> Self {
+        let names: BTreeSet<_> = old.plugins.keys().chain(new.plugins.keys()).collect();
+        let plugins =
+            names.into_iter().map(|name| PluginChange::of(name, old.plugins.get(name), new.plugins.get(name)));
+        let held = node.held.as_ref();
+        let elsewhere = held.into_iter().flatten().filter(|(id, holder)| {
+            let unit = old.units.get(*id);
+            unit.is_none_or(|unit| unit.resource != holder.resource)
+        });
+        let elsewhere =
+            elsewhere.map(|(id, holder)| escape(&format!("{} {id} ({})", holder.resource, holder.consumer), 512));
+        let mut units = units(old, new);
+        for unit in &mut units {
+            let holder = held.and_then(|held| held.get(&unit.id));
+            let holder = holder.filter(|holder| unit.change != Kind::Comes && holder.resource == unit.resource);
+            unit.held_by = holder.map(|holder| escape(&holder.consumer, 256));
+            unit.lost = holder.is_some() && unit.change.ends();
+        }
+        Self {
+            node: node.name.clone(),
+            file: node.file.clone(),
+            held_known: held.is_some(),
+            plugins: plugins.filter(PluginChange::is_one).collect(),
+            resources: resources(old, new),
+            held_elsewhere: elsewhere.collect(),
+            units,
+        }
+    }
+
+    /// Whether anything changes.
+    pub(super) fn changes(&self) -> bool {
+        !self.plugins.is_empty() || !self.resources.is_empty() || !self.units.is_empty()
+    }
+
+    /// Whether a device that is held would go, or a plugin fail that does not now.
+    pub(super) fn costs(&self) -> bool {
+        self.units.iter().any(|unit| unit.lost) || self.plugins.iter().any(|plugin| plugin.why.is_some())
+    }
+}
+
+impl PluginChange {
+    fn of(name: &str, old: Option<&OfferedPlugin>, new: Option<&OfferedPlugin>) -> Self {
+        let none = BTreeSet::new();
+        let grants = |plugin: Option<&OfferedPlugin>| plugin.map_or(none.clone(), |plugin| plugin.grants.clone());
+        let (had, has) = (grants(old), grants(new));
+        let component = |plugin: Option<&OfferedPlugin>| plugin.and_then(|plugin| plugin.component.clone());
+        let components = [component(old), component(new)];
+        let why = new.and_then(|plugin| plugin.why.clone()).filter(|_| old.is_none_or(|plugin| plugin.why.is_none()));
+        Self {
+            plugin: name.to_owned(),
+            before: old.map_or("absent", |plugin| plugin.outcome),
+            after: new.map_or("absent", |plugin| plugin.outcome),
+            why,
+            component: (components[0] != components[1]).then_some(components),
+            revoked: had.difference(&has).cloned().collect(),
+            granted: has.difference(&had).cloned().collect(),
+        }
+    }
+
+    /// Whether there is something in it.
+    fn is_one(&self) -> bool {
+        let touches = !self.revoked.is_empty() || !self.granted.is_empty();
+        self.before != self.after || self.component.is_some() || touches
+    }
+}
+
+fn resources(old: &Offered, new: &Offered) -> Vec<ResourceChange> {
+    let mut counts: BTreeMap<&str, [Devices; 2]> = BTreeMap::new();
+    for (side, offered) in [old, new].into_iter().enumerate() {
+        for unit in offered.units.values() {
+            let count = &mut counts.entry(&unit.resource).or_default()[side];
+            count.devices += unit.devices;
+            count.healthy += if unit.unhealthy.is_none() { unit.devices } else { 0 };
+        }
+    }
+    let changed = counts.into_iter().filter(|(_, [before, after])| before != after);
+    changed.map(|(name, [before, after])| ResourceChange { resource: name.to_owned(), before, after }).collect()
+}
+
+/// A unit is known by its id; one that goes while another comes of the same hardware has another id.
+fn units(old: &Offered, new: &Offered) -> Vec<UnitChange> {
+    let mut coming: BTreeMap<_, _> = new.units.iter().filter(|(id, _)| !old.units.contains_key(*id)).collect();
+    let mut changes = Vec::new();
+    for (id, unit) in &old.units {
+        match new.units.get(id) {
+            Some(now) => changes.extend(differences(id, unit, now)),
+            None => {
+                let twin = coming.iter().find(|(_, other)| other.hardware == unit.hardware).map(|(id, _)| *id);
+                let twin = twin.filter(|_| !unit.hardware.is_empty());
+                let (kind, after) = match twin {
+                    Some(twin) => (Kind::Renumbered, vec![named(twin, &new.units[twin].resource)]),
+                    None => (Kind::Goes, Vec::new()),
+                };
+                let before = twin.map(|_| named(id, &unit.resource)).into_iter().collect();
+                changes.push(UnitChange::of(kind, id, unit, before, after));
+                if let Some(twin) = twin {
+                    coming.remove(twin);
+                }
+            }
+        }
+    }
+    for (id, unit) in coming {
+        changes.push(UnitChange::of(Kind::Comes, id, unit, Vec::new(), unit.gives.iter().cloned().collect()));
+    }
+    changes.sort_by(|a, b| (a.change, &a.resource, &a.id).cmp(&(b.change, &b.resource, &b.id)));
+    changes
+}
+
+fn named(id: &str, resource: &str) -> String {
+    format!("{resource} {}", escape(id, 80))
+}
+
+/// All that changes of a unit that stays.
+fn differences(id: &str, old: &OfferedUnit, new: &OfferedUnit) -> Vec<UnitChange> {
+    let mut changes = Vec::new();
+    let mut add = |kind, before: Vec<String>, after: Vec<String>| {
+        if before != after {
+            changes.push(UnitChange::of(kind, id, old, before, after));
+        }
+    };
+    let without = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>();
+    let health = |unit: &OfferedUnit| vec![unit.unhealthy.clone().unwrap_or_else(|| "healthy".to_owned())];
+    let times = |unit: &OfferedUnit| vec![format!("offered {} times", unit.devices)];
+    add(Kind::Renamed, vec![old.resource.clone()], vec![new.resource.clone()]);
+    add(Kind::OtherPlugin, vec![format!("plugin {}", old.plugin)], vec![format!("plugin {}", new.plugin)]);
+    let (was, is) = (&old.hardware, &new.hardware);
+    add(Kind::OtherHardware, without(was, is), without(is, was));
+    add(Kind::Regranted, without(&old.gives, &new.gives), without(&new.gives, &old.gives));
+    add(Kind::Health, health(old), health(new));
+    add(Kind::Replicas, times(old), times(new));
+    changes
+}
+
+impl UnitChange {
+    fn of(change: Kind, id: &str, unit: &OfferedUnit, before: Vec<String>, after: Vec<String>) -> Self {
+        let (resource, id) = (unit.resource.clone(), id.to_owned());
+        Self { change, resource, id, before, after, held_by: None, lost: false }
+    }
+}
+
+impl Kind {
+    /// Whether a container that has the unit would lose it, as `reload` judges: it goes, has another name, or is other hardware.
+    pub(super) const fn ends(self) -> bool {
+        matches!(self, Self::Goes | Self::Renumbered | Self::Renamed | Self::OtherHardware)
+    }
+}
+
+#[cfg(test)]
+mod tests;

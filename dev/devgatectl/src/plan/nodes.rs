@@ -1,0 +1,116 @@
+//! The recorded nodes of a plan, and what is held on them.
+
+use devgate::exit;
+use devgate_fake_node::RecordedNode;
+use devgate_types::escape;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// What a recording's name ends with.
+const ENDINGS: [&str; 2] = [".umockdev", ".umockdev.gz"];
+/// The largest file of what is held.
+const MAX_HELD: u64 = 64 << 20;
+
+/// One recorded node, for all of its kind.
+pub(super) struct PlannedNode {
+    /// The file's name without its ending.
+    pub(super) name: String,
+    /// The file, as it is shown.
+    pub(super) file: String,
+    pub(super) recorded: RecordedNode,
+    /// Who has which unit there, by id; `None` where nothing says so.
+    pub(super) held: Option<BTreeMap<String, Holder>>,
+}
+
+/// Who has a unit, and as what.
+pub(super) struct Holder {
+    pub(super) resource: String,
+    pub(super) consumer: String,
+}
+
+/// What `devgate state list --output json` prints.
+#[derive(Deserialize)]
+struct HeldFile {
+    allocations: Vec<HeldAllocation>,
+}
+
+#[derive(Deserialize)]
+struct HeldAllocation {
+    consumer: String,
+    resource: String,
+    units: Vec<String>,
+}
+
+/// Reads all of them. Says of each that cannot be read why, not of the first alone.
+pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<PlannedNode>> {
+    let (mut nodes, mut problems) = (Vec::new(), Vec::new());
+    for path in paths {
+        match files(path) {
+            Err(why) => problems.push(format!("nodes {}: {why}", path.display())),
+            Ok(files) => {
+                for file in files {
+                    match PlannedNode::read(&file) {
+                        Ok(node) => nodes.push(node),
+                        Err(why) => problems.push(why),
+                    }
+                }
+            }
+        }
+    }
+    if problems.is_empty() { Ok(nodes) } else { Err(exit::with_code(exit::NODE, problems.join("\n"))) }
+}
+
+/// The file itself, or the recordings in a folder, in the order of their names.
+fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.metadata()?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries: Vec<_> = path.read_dir()?.collect::<io::Result<_>>()?;
+    let mut files: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|file| file.is_file() && ENDINGS.iter().any(|ending| name(file).ends_with(ending)));
+    files.sort();
+    if files.is_empty() {
+        let why = format!("no file in it ends with {}; `devgatectl record` makes one", ENDINGS.join(" or "));
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    Ok(files)
+}
+
+fn name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl PlannedNode {
+    fn read(file: &Path) -> Result<Self, String> {
+        let recorded = RecordedNode::open(file).map_err(|why| why.to_string())?;
+        let name = name(file);
+        let ending = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+        let name = ending.unwrap_or(&name);
+        let held = file.with_file_name(format!("{name}.held.json"));
+        let held = held_in(&held).map_err(|why| format!("held devices {}: {why}", held.display()))?;
+        Ok(Self { name: escape(name, 200), file: escape(&file.to_string_lossy(), 1024), recorded, held })
+    }
+}
+
+/// `None` where there is no such file.
+fn held_in(file: &Path) -> Result<Option<BTreeMap<String, Holder>>, String> {
+    let opened = match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| error.to_string())?,
+    };
+    let mut text = String::new();
+    let read = opened.take(MAX_HELD + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > MAX_HELD {
+        return Err("is larger than 64MiB".to_owned());
+    }
+    let listed: HeldFile = serde_json::from_str(&text)
+        .map_err(|why| format!("is not what `devgate state list --output json` prints: {why}"))?;
+    let units = listed.allocations.into_iter().flat_map(|allocation| {
+        let HeldAllocation { consumer, resource, units } = allocation;
+        units.into_iter().map(move |id| (id, Holder { resource: resource.clone(), consumer: consumer.clone() }))
+    });
+    Ok(Some(units.collect()))
+}

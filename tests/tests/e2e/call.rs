@@ -1,0 +1,107 @@
+//! `devgatectl call`.
+
+use crate::look::{Said, look};
+use crate::small_node::{GPUS, Place};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+fn call(place: &Place, component: &str, more: &[&str]) -> anyhow::Result<Said> {
+    let file = devgate_tests::components()?.join(component);
+    let node = place.dir().join("node.umockdev");
+    let args = [Path::new("call"), &file].into_iter().chain(more.iter().map(Path::new));
+    look(args.chain([Path::new("--node-root"), &node]).map(PathBuf::from))
+}
+
+fn with_policy(place: &Place, more: &[&str]) -> anyhow::Result<Said> {
+    let policy = place.dir().join("policy.yaml").display().to_string();
+    call(place, "generic.wasm", &[more, &["--policy", &policy]].concat())
+}
+
+fn answered(place: &Place, more: &[&str]) -> anyhow::Result<Value> {
+    let said = with_policy(place, &[more, &["--output", "json"]].concat())?;
+    anyhow::ensure!(said.code == Some(0) && said.err.is_empty(), "{:?} {}{}", said.code, said.out, said.err);
+    Ok(serde_json::from_str(&said.out)?)
+}
+
+#[test]
+fn each_function_answers_what_has_passed_the_gate() -> anyhow::Result<()> {
+    let place = Place::new(GPUS)?;
+    let listed = answered(&place, &["enumerate"])?;
+    let unit = &listed["answer"]["pools"][0]["units"][0];
+    assert_eq!(listed["answer"]["pools"][0]["resource"], "fake.com/gpu");
+    assert_eq!((&unit["id"], &unit["nodes"][0]["path"]), (&json!("0000:00:01.0"), &json!("/dev/dri/card0")));
+    assert!(listed["cost"]["host_calls"].as_u64() > Some(0), "{listed}");
+    assert_eq!(listed.get("questions"), None);
+    let health = answered(&place, &["health"])?;
+    let verdicts = health["answer"]["units"].as_array().expect("verdicts");
+    assert_eq!(verdicts.len(), 2);
+    assert!(verdicts.iter().all(|verdict| verdict["verdict"] == "healthy"), "{health}");
+    let one = answered(&place, &["health", "0000:00:02.0"])?;
+    assert_eq!(one["answer"]["units"].as_array().map(Vec::len), Some(1));
+    let reply = answered(&place, &["allocate", "0000:00:02.0"])?;
+    assert_eq!(
+        reply["answer"]["nodes"][0],
+        json!({"container": "/dev/dri/card1", "host": "/dev/dri/card1", "access": "rw"})
+    );
+    let text = with_policy(&place, &["allocate", "0000:00:02.0"])?;
+    assert!(text.out.starts_with("node /dev/dri/card1 (rw)\ntook "), "{}", text.out);
+    Ok(())
+}
+
+#[test]
+fn a_trace_has_each_question_with_its_answer() -> anyhow::Result<()> {
+    let place = Place::new(GPUS)?;
+    let traced = answered(&place, &["enumerate", "--trace"])?;
+    let questions = traced["questions"].as_array().expect("questions");
+    assert!(questions.len() > 10, "{questions:?}");
+    assert!(questions.iter().any(|question| question["what"] == "devices of pci"), "{questions:?}");
+    let text = with_policy(&place, &["enumerate", "--trace"])?.out;
+    assert!(text.contains(" µs  devices of pci\n"), "{text}");
+    assert!(text.contains("fake.com/gpu: 2 units\n  0000:00:01.0\n"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
+    let place = Place::new(GPUS)?;
+    for (args, code, why) in [
+        (&["choose"][..], 2, "choose: it exports no preference"),
+        (&["release"], 2, "release: it exports no lifecycle"),
+        (&["allocate", "GPU-9"], 2, "id GPU-9: enumerate does not list it"),
+        (&["health", "--resource", "fake.com/x"], 2, "resource fake.com/x: is not listed; those are: fake.com/gpu"),
+        (&["enumerate", "--plugin", "nics"], 3, "has no plugin nics"),
+    ] {
+        let said = with_policy(&place, args)?;
+        assert_eq!(said.code, Some(code), "{args:?}: {}{}", said.out, said.err);
+        assert!(said.err.contains(why), "{args:?}: {}", said.err);
+    }
+    let without = call(&place, "misfit.wasm", &["enumerate"])?;
+    assert_eq!(without.code, Some(3));
+    assert!(without.err.contains("misfit.wasm: carries no policy; name one with --policy FILE"), "{}", without.err);
+    let policy = place.dir().join("policy.yaml").display().to_string();
+    let refused = call(&place, "overreach.wasm", &["enumerate", "--policy", &policy])?;
+    assert_eq!(refused.code, Some(5));
+    assert!(refused.err.contains("needs \"control:\" in the policy"), "{}", refused.err);
+    Ok(())
+}
+
+/// A component that traps is an answer of its own, with what it said.
+#[test]
+fn a_trap_is_shown_with_what_the_component_said() -> anyhow::Result<()> {
+    let place = Place::new(GPUS)?;
+    let file = place.dir().join("trap.wasm");
+    std::fs::write(
+        &file,
+        crate::wat_component::plugin("unreachable", crate::wat_component::HEALTHY, crate::wat_component::NOTHING),
+    )?;
+    let policy = place.dir().join("policy.yaml").display().to_string();
+    let node = place.dir().join("node.umockdev");
+    let args =
+        ["call", &file.display().to_string(), "enumerate", "--policy", &policy, "--output", "json", "--node-root"];
+    let said = look(args.map(PathBuf::from).into_iter().chain([node]))?;
+    assert_eq!((said.code, said.err.as_str()), (Some(5), ""), "{}", said.out);
+    let called: Value = serde_json::from_str(&said.out)?;
+    assert_eq!((&called["answer"], &called["cost"]), (&Value::Null, &Value::Null));
+    assert!(called["error"].as_str().is_some_and(|error| error.starts_with("trapped: ")), "{called}");
+    Ok(())
+}
