@@ -46,12 +46,14 @@ pub fn devgatectl() -> anyhow::Result<PathBuf> {
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 15] = [
+const WORKSHOP: [&str; 17] = [
     "add",
     "call",
     "completions",
     "conform",
     "demo",
+    "dev",
+    "fleet",
     "inspect",
     "man",
     "new",

@@ -2,7 +2,14 @@
 
 mod add;
 mod confirm;
+mod policy_text;
 mod upgrade;
 
 pub(crate) use add::add;
 pub(crate) use upgrade::upgrade;
+
+use devgate::exit;
+
+fn refused(why: String) -> anyhow::Error {
+    exit::with_code(exit::FOUND, why)
+}

@@ -110,8 +110,8 @@ impl AuthorPolicy {
     }
 }
 
-/// A character that a terminal shows, and that orders nothing around it anew.
-fn is_shown(c: char) -> bool {
+/// Whether a terminal shows a character, and it orders nothing around it anew.
+pub(crate) fn is_shown(c: char) -> bool {
     matches!(c, '\n' | '\t' | '\\' | '"' | '\'') || c.escape_debug().count() == 1
 }
 

@@ -15,9 +15,10 @@ use devgate::{exit, output, policy};
 use devgate_core::workbench::{ListedPool, ListedUnit, NotGiven, Workbench};
 use devgate_policy::PluginPolicy;
 use devgate_runner::{LoadRequest, Programs, Runners};
-use devgate_types::component::Component;
+use devgate_types::component::{Component, Profile};
 use devgate_types::{CallError, escape};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use traced::{Cost, Question, Said};
 
@@ -69,20 +70,22 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
         loaded.map_err(|why| exit::with_code(exit::FOUND, format!("{why}\n  file: {}", args.component.display())))?;
     let injector = Arc::new(FaultInjector::new(Arc::new(loaded)));
     let bench = Workbench::new(&plugin, &node, Arc::clone(&injector) as Arc<dyn Component>)?;
-    let (answer, seen) = injector.under(Script::default(), || answer(args, &bench, injector.as_ref()));
-    let (answer, error) = match answer {
+    let mut caller =
+        Caller { args, bench: &bench, injector: &injector, seen: Seen::default(), calling: Function::Enumerate };
+    let (answer, error) = match caller.answer() {
         Ok(answer) => (Some(answer), None),
         Err(NoAnswer::Usage(why)) => return Err(exit::with_code(exit::USAGE, why)),
         Err(NoAnswer::Refused(why)) => (None, Some(why)),
         Err(NoAnswer::Failed(error)) => (None, Some(error.to_string())),
     };
+    let seen = &caller.seen;
     let called = Called {
-        function: args.function.name(),
+        function: caller.calling.name(),
         answer,
         error,
         said: bench.lines().iter().map(Said::of).collect(),
-        cost: seen.cost.map(|cost| Cost::of(&cost, &seen, bench.limits())),
-        questions: args.trace.then(|| questions(&seen)),
+        cost: seen.cost.map(|cost| Cost::of(&cost, seen, bench.limits())),
+        questions: args.trace.then(|| seen.asked.iter().map(Question::of).collect()),
     };
     match args.output {
         Output::Text => output::print(&text::of(&called))?,
@@ -91,15 +94,18 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
     Ok(if called.error.is_some() { exit::FOUND } else { exit::OK })
 }
 
-fn questions(seen: &Seen) -> Vec<Question> {
-    seen.asked.iter().map(Question::of).collect()
-}
-
 /// The plugin of the given policy, or of that which the component carries.
 fn plugin(args: &CallArgs, component: &[u8]) -> anyhow::Result<PluginPolicy> {
     let wrong = |why: String| exit::with_code(exit::POLICY, why);
     let Some(path) = &args.policy else {
         let file = args.component.display();
+        // On a machine that is real it is for its admin to say what may be read and written there.
+        if !args.node_root.is_file() {
+            let why = format!(
+                "{file}: only a recorded node is looked at by the policy that a component carries; name one with --policy FILE"
+            );
+            return Err(exit::with_code(exit::USAGE, why));
+        }
         let carried =
             AuthorPolicy::of(component).map_err(|why| wrong(format!("{file}: the policy that it carries {why:#}")))?;
         let none = || wrong(format!("{file}: carries no policy; name one with --policy FILE"));
@@ -125,48 +131,101 @@ fn plugin(args: &CallArgs, component: &[u8]) -> anyhow::Result<PluginPolicy> {
     }
 }
 
-fn answer(args: &CallArgs, bench: &Workbench, component: &dyn Component) -> Result<Answer, NoAnswer> {
-    let profile = component.profile();
-    let missing = match args.function {
-        Function::Choose if !profile.preference => Some("preference"),
-        Function::Prepare | Function::Release if !profile.lifecycle => Some("lifecycle"),
-        _ => None,
-    };
-    if let Some(export) = missing {
-        return Err(NoAnswer::Usage(format!("{}: it exports no {export}", args.function.name())));
+/// Makes the calls, and sees what those of the function that is asked for take.
+struct Caller<'a> {
+    args: &'a CallArgs,
+    bench: &'a Workbench,
+    injector: &'a FaultInjector,
+    /// Of the calls of this function.
+    seen: Seen,
+    calling: Function,
+}
+
+impl Caller<'_> {
+    fn answer(&mut self) -> Result<Answer, NoAnswer> {
+        let (args, bench) = (self.args, self.bench);
+        check(args, self.injector.profile()).map_err(NoAnswer::Usage)?;
+        let listed = self.call(Function::Enumerate, || bench.enumerate())?;
+        if args.function == Function::Enumerate {
+            return Ok(Answer::listed(&listed));
+        }
+        let meant = meant(args, &listed.pools).map_err(NoAnswer::Usage)?;
+        if args.function == Function::Health {
+            let mut verdicts = Vec::new();
+            for (pool, units) in &meant {
+                let judged = self.call(Function::Health, || bench.health(&pool.asked, units))?;
+                verdicts.extend(units.iter().zip(judged).map(|(unit, verdict)| UnitVerdict::of(pool, unit, verdict)));
+            }
+            return Ok(Answer::Verdicts { units: verdicts });
+        }
+        let [(pool, units)] = meant.as_slice() else {
+            let names: Vec<_> = meant.iter().map(|(pool, _)| pool.resource.to_string()).collect();
+            let which = if names.is_empty() { "there is no unit".to_owned() } else { names.join(", ") };
+            return Err(NoAnswer::Usage(format!("one resource's units must be meant (--resource, or ids): {which}")));
+        };
+        let done = |()| Answer::DONE;
+        match args.function {
+            Function::Choose => {
+                let choice = self.call(args.function, || bench.choose(&pool.asked, units, &[], args.count))?;
+                chosen(units, args.count, &choice).map_err(NoAnswer::Refused)?;
+                Ok(Answer::Choice { choice })
+            }
+            Function::Prepare => Ok(self.call(args.function, || bench.prepare(&pool.asked, units)).map(done)?),
+            Function::Release => Ok(self.call(args.function, || bench.release(&pool.asked, units)).map(done)?),
+            _ => match self.call(args.function, || bench.allocate(pool, units)) {
+                Ok(reply) => Ok(Answer::Reply(Box::new(reply))),
+                Err(NotGiven::Call(error)) => Err(error.into()),
+                Err(refused @ NotGiven::Refused(_)) => Err(NoAnswer::Refused(refused.to_string())),
+            },
+        }
     }
-    let listed = bench.enumerate()?;
-    let meant = match args.function {
-        Function::Enumerate => return Ok(Answer::listed(&listed)),
-        _ => meant(args, &listed.pools).map_err(NoAnswer::Usage)?,
-    };
-    if args.function == Function::Health {
-        return verdicts(bench, &meant);
-    }
-    let [(pool, units)] = meant.as_slice() else {
-        let names: Vec<_> = meant.iter().map(|(pool, _)| pool.resource.to_string()).collect();
-        let which = if names.is_empty() { "there is no unit".to_owned() } else { names.join(", ") };
-        return Err(NoAnswer::Usage(format!("one resource's units must be meant (--resource, or ids): {which}")));
-    };
-    match args.function {
-        Function::Choose => Ok(Answer::Choice { choice: bench.choose(&pool.asked, units, &[], args.count)? }),
-        Function::Prepare => bench.prepare(&pool.asked, units).map(|()| Answer::DONE).map_err(Into::into),
-        Function::Release => bench.release(&pool.asked, units).map(|()| Answer::DONE).map_err(Into::into),
-        _ => match bench.allocate(pool, units) {
-            Ok(reply) => Ok(Answer::Reply(Box::new(reply))),
-            Err(NotGiven::Call(error)) => Err(error.into()),
-            Err(refused @ NotGiven::Refused(_)) => Err(NoAnswer::Refused(refused.to_string())),
-        },
+
+    /// Makes one call. What was seen of calls of another function before it is forgotten.
+    fn call<T, E>(&mut self, function: Function, call: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        if self.calling != function {
+            (self.calling, self.seen) = (function, Seen::default());
+        }
+        let (result, seen) = self.injector.under(Script::default(), call);
+        self.seen.add(seen);
+        result
     }
 }
 
-fn verdicts(bench: &Workbench, meant: &[(&ListedPool, Vec<ListedUnit>)]) -> Result<Answer, NoAnswer> {
-    let mut verdicts = Vec::new();
-    for (pool, units) in meant {
-        let judged = bench.health(&pool.asked, units)?;
-        verdicts.extend(units.iter().zip(judged).map(|(unit, verdict)| UnitVerdict::of(pool, unit, verdict)));
+/// Refuses what means nothing for a function.
+fn check(args: &CallArgs, profile: &Profile) -> Result<(), String> {
+    let (name, missing) = (
+        args.function.name(),
+        match args.function {
+            Function::Choose if !profile.preference => Some("preference"),
+            Function::Prepare | Function::Release if !profile.lifecycle => Some("lifecycle"),
+            _ => None,
+        },
+    );
+    if let Some(export) = missing {
+        return Err(format!("{name}: it exports no {export}"));
     }
-    Ok(Answer::Verdicts { units: verdicts })
+    if args.function == Function::Enumerate && (!args.ids.is_empty() || args.resource.is_some()) {
+        return Err(format!("{name}: is about all that there is; leave ids and --resource out"));
+    }
+    let twice = args.ids.iter().enumerate().find(|(at, id)| args.ids.iter().take(*at).any(|before| before == *id));
+    match twice {
+        Some((_, id)) => Err(format!("id {}: is named twice", escape(id, 80))),
+        None => Ok(()),
+    }
+}
+
+/// Fails where the component chose what it was not offered, or another number.
+fn chosen(units: &[ListedUnit], count: u32, choice: &[String]) -> Result<(), String> {
+    let distinct: BTreeSet<_> = choice.iter().collect();
+    let is_offered = |id: &&String| units.iter().any(|unit| unit.id.as_str() == id.as_str());
+    match choice.iter().find(|id| !is_offered(id)) {
+        Some(id) => Err(format!("chose {}, which was not offered", escape(id, 80))),
+        None if distinct.len() != choice.len() => Err("chose a unit twice".to_owned()),
+        None if u32::try_from(choice.len()).ok() != Some(count) => {
+            Err(format!("chose {} units of {count}", choice.len()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The units that are meant, by pool, in the order of the ids.

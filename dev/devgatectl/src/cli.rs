@@ -4,6 +4,8 @@ mod add;
 mod call;
 mod conform;
 mod demo;
+mod dev;
+mod fleet;
 mod inspect;
 mod manual;
 mod new;
@@ -18,6 +20,8 @@ pub(crate) use add::{AddArgs, UpgradeArgs};
 pub(crate) use call::{CallArgs, Function};
 pub(crate) use conform::ConformArgs;
 pub(crate) use demo::DemoArgs;
+pub(crate) use dev::DevArgs;
+pub(crate) use fleet::FleetArgs;
 pub(crate) use inspect::{InspectArgs, InspectOutput};
 pub(crate) use manual::{CompletionsArgs, ManArgs, Product};
 pub(crate) use new::{Lang, NewArgs};
@@ -107,12 +111,26 @@ pub(crate) enum Command {
     #[command(after_help = push::PUSH_HELP)]
     Push(PushArgs),
 
+    /// Build a component, look at it on a recorded node or this one, and say what changed, whenever something is saved
+    ///
+    /// Shows units, their health, what was refused and why, what the component said, what each call took of its limits; then what is
+    /// another than at the last look. Looks again when sources, policy, recording or component change.
+    #[command(after_help = dev::DEV_HELP)]
+    Dev(DevArgs),
+
     /// Call one function of a component, behind the real policy and gate, on a recorded node or this one
     ///
     /// Loads the file in a process of its own, as a host does, and shows what the component answers once it has passed the gate,
     /// what it said, and what the call took of its limits. For tests in any language, with --output json.
     #[command(after_help = call::CALL_HELP)]
     Call(CallArgs),
+
+    /// Show the hosts of all nodes of a cluster: a line for each node, and what is wrong with how many
+    ///
+    /// Asks each pod of devgate's with `kubectl exec` for what `devgate status` says, side by side. Needs kubectl, and the right to run
+    /// programs in these pods. Changes nothing.
+    #[command(after_help = fleet::FLEET_HELP)]
+    Fleet(FleetArgs),
 
     /// Say what a change of the policy does on recorded nodes, before it is done
     ///

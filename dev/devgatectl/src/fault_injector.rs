@@ -62,6 +62,22 @@ pub(super) struct Seen {
     pub(super) cost: Option<Cost>,
 }
 
+impl Seen {
+    /// Adds what was seen of a later call.
+    pub(super) fn add(&mut self, later: Self) {
+        self.asked.extend(later.asked);
+        self.read += later.read;
+        self.cost = match (self.cost, later.cost) {
+            (Some(first), Some(second)) => Some(Cost {
+                time: first.time + second.time,
+                memory: first.memory.max(second.memory),
+                host_calls: first.host_calls.saturating_add(second.host_calls),
+            }),
+            (first, second) => second.or(first),
+        };
+    }
+}
+
 /// One question to the host.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {

@@ -8,6 +8,8 @@ mod text;
 
 use crate::author_policy::{AuthorPolicy, Pinned};
 use crate::cli::{InspectArgs, InspectOutput};
+pub(crate) use author::not_run;
+
 use about::{Described, Role, about};
 use anyhow::Context;
 use devgate::{exit, output, transfer};
@@ -108,11 +110,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
 
 fn report(args: &InspectArgs) -> anyhow::Result<Report> {
     let path = &args.component;
-    let Some(reference) = path.to_str().and_then(|text| text.strip_prefix("oci:")) else {
+    let Some(parsed) = reference(path)? else {
         return of(path, &read(path, transfer::LARGEST.0)?);
     };
-    let parsed = reference.parse::<Reference>();
-    let parsed = parsed.map_err(|why| exit::with_code(exit::USAGE, format!("{}: {why}", escape(reference, 120))))?;
     let (pinned, bytes) = transfer::get(&parsed, &args.registry, None, Program::puller_or_own())?;
     let mut report = of(Path::new(&pinned.to_string()), &bytes)?;
     if report.policy.is_some() {
@@ -123,6 +123,15 @@ fn report(args: &InspectArgs) -> anyhow::Result<Report> {
         });
     }
     Ok(report)
+}
+
+/// What `oci:` stands before in the place of a component's file; `None` for a file.
+pub(crate) fn reference(component: &Path) -> anyhow::Result<Option<Reference>> {
+    let Some(text) = component.to_str().and_then(|text| text.strip_prefix("oci:")) else {
+        return Ok(None);
+    };
+    let parsed = text.parse::<Reference>();
+    parsed.map(Some).map_err(|why| exit::with_code(exit::USAGE, format!("{}: {why}", escape(text, 120))))
 }
 
 /// What a component says of itself, for `devgatectl push`.
@@ -153,7 +162,7 @@ fn widest() -> anyhow::Result<PluginPolicy> {
     policy.plugins.into_values().next().context("a policy without a plugin")
 }
 
-/// A regular file's bytes, if they are no more than a component may have at most.
+/// A regular file's bytes, if they are no more than this.
 pub(crate) fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     // Looked at before it is opened: opening a pipe would wait for its other end.
     let named = || path.display().to_string();
@@ -164,8 +173,7 @@ pub(crate) fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     opened.take(most.saturating_add(1)).read_to_end(&mut bytes).with_context(named)?;
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > most {
-        let message =
-            format!("{}: is larger than {}, the most that a component may have", path.display(), ByteSize(most));
+        let message = format!("{}: is larger than {}, the most that is read of it", path.display(), ByteSize(most));
         return Err(exit::with_code(exit::FOUND, message));
     }
     Ok(bytes)

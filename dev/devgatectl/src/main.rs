@@ -7,7 +7,9 @@ mod call;
 mod cli;
 mod conform;
 mod demo;
+mod dev;
 mod fault_injector;
+mod fleet;
 mod inspect;
 mod junit;
 mod manual;
@@ -53,7 +55,9 @@ fn main() -> ExitCode {
         Command::Push(args) => push::push(&args),
         Command::Add(args) => admin::add(&args),
         Command::Upgrade(args) => admin::upgrade(&args),
+        Command::Dev(args) => dev::dev(&args),
         Command::Call(args) => call::call(&args),
+        Command::Fleet(args) => fleet::fleet(&args),
         Command::Plan(args) => plan::plan(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Trace(args) => trace::trace(&args),

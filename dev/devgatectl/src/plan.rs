@@ -7,22 +7,29 @@
 //! ```
 
 mod change;
+mod costs;
 mod nodes;
 mod offered;
 mod side;
 mod text;
 
+pub(crate) use change::NodePlan;
+pub(crate) use costs::CallCost;
+pub(crate) use nodes::KnownNode;
+pub(crate) use offered::Offered;
+pub(crate) use side::Side;
+pub(crate) use text::changes;
+
 use crate::cli::{PlanArgs, PlanOutput};
-use change::NodePlan;
-use devgate::cli::RegistryArgs;
 use devgate::components::Components;
 use devgate::progress::Progress;
-use devgate::{exit, output};
+use devgate::{exit, output, policy};
 use devgate_runner::{CodeCache, Program};
 use devgate_types::escape;
+use nodes::PlannedNode;
 use serde::Serialize;
-use side::Side;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// Something changes, and nothing that is held goes.
 const CHANGES: u8 = 10;
@@ -33,28 +40,29 @@ struct Plan {
     old: String,
     new: String,
     nodes: Vec<NodePlan>,
-}
-
-/// Which policies, on which nodes.
-pub(crate) struct Paths<'a> {
-    pub(crate) old: &'a Path,
-    pub(crate) new: &'a Path,
-    pub(crate) nodes: &'a [PathBuf],
-    /// Where the components' files are; beside the policies where that is not said.
-    pub(crate) components: Option<&'a PathBuf>,
-    pub(crate) old_components: Option<&'a PathBuf>,
+    /// The options that name the new policy to another command; `None` where it is in no file.
+    #[serde(skip)]
+    options: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
-    let paths = Paths {
-        old: &args.old,
-        new: &args.new,
-        nodes: &args.nodes,
-        components: args.components.as_ref(),
-        old_components: args.old_components.as_ref().or(args.components.as_ref()),
+    let nodes = nodes::read(&args.nodes)?;
+    let kept = Kept::new()?;
+    let side = |path: &Path, components: Option<&PathBuf>| {
+        let components = Components::looking(components, &args.registry, args.pull, Program::puller_or_own());
+        Side::new(policy::read(&[path.to_owned()])?, components, kept.code()?)
     };
-    let plan = Plan::of(&paths, &args.registry, args.pull)?;
+    let old = side(&args.old, args.old_components.as_ref().or(args.components.as_ref()))?;
+    let new = side(&args.new, args.components.as_ref())?;
+    let components = args.components.as_ref().map(|dir| format!(" --components {}", output::quoted(dir)));
+    let options = format!(" --policy {}{}", output::quoted(&args.new), components.unwrap_or_default());
+    let plan = Plan {
+        old: named(&args.old),
+        new: named(&args.new),
+        nodes: compared(&nodes, &old, &new)?,
+        options: Some(options),
+    };
     match args.output {
         PlanOutput::Text => output::print(&text::plain(&plan))?,
         PlanOutput::Markdown => output::print(&text::markdown(&plan))?,
@@ -63,30 +71,43 @@ pub(crate) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
     Ok(plan.code())
 }
 
-/// A plan for people, for other commands.
-pub(crate) fn shown(paths: &Paths<'_>, registry: &RegistryArgs) -> anyhow::Result<String> {
-    let plan = Plan::of(paths, registry, true)?;
-    Ok(text::plain(&Plan { new: "the same with the other component".to_owned(), ..plan }))
+/// A plan for people, of two policies of which the new one is in no file yet.
+pub(crate) fn shown(old: (&Path, &Side), new: (&str, &Side), nodes: &[PathBuf]) -> anyhow::Result<String> {
+    let nodes = compared(&nodes::read(nodes)?, old.1, new.1)?;
+    Ok(text::plain(&Plan { old: named(old.0), new: new.0.to_owned(), nodes, options: None }))
+}
+
+/// What changes on each node.
+fn compared(nodes: &[PlannedNode], old: &Side, new: &Side) -> anyhow::Result<Vec<NodePlan>> {
+    let mut plans = Vec::new();
+    for PlannedNode { known, recorded } in nodes {
+        let _progress = Progress::begin(format!("asking the components of both policies on node {}", known.name));
+        let (before, after) = (old.on(recorded)?, new.on(recorded)?);
+        // What is not known of the old policy cannot be said to change.
+        if let Some(plugin) = before.plugins.values().find(|plugin| plugin.is_missing) {
+            let why = plugin.why.as_deref().unwrap_or_default();
+            let help = "the old policy's components must be there, too: --old-components, --components, --pull";
+            return Err(exit::with_code(exit::NODE, format!("{why}\n{help}")));
+        }
+        plans.push(NodePlan::of(known, &before, &after));
+    }
+    Ok(plans)
+}
+
+/// Where machine code is kept while a command runs, for components that are loaded again.
+pub(crate) struct Kept(TempDir);
+
+impl Kept {
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        Ok(Self(tempfile::tempdir()?))
+    }
+
+    pub(crate) fn code(&self) -> anyhow::Result<CodeCache> {
+        Ok(CodeCache::open(&self.0.path().join("code"))?)
+    }
 }
 
 impl Plan {
-    fn of(paths: &Paths<'_>, registry: &RegistryArgs, pull: bool) -> anyhow::Result<Self> {
-        let nodes = nodes::read(paths.nodes)?;
-        let kept = tempfile::tempdir()?;
-        let side = |policy: &Path, components: Option<&PathBuf>| {
-            let code = CodeCache::open(&kept.path().join("code"))?;
-            let components = Components::looking(components, registry, pull, Program::puller_or_own());
-            Side::read(policy, components, code)
-        };
-        let (old, new) = (side(paths.old, paths.old_components)?, side(paths.new, paths.components)?);
-        let mut plan = Self { old: named(paths.old), new: named(paths.new), nodes: Vec::new() };
-        for node in &nodes {
-            let _progress = Progress::begin(format!("asking the components of both policies on node {}", node.name));
-            plan.nodes.push(NodePlan::of(node, &old.on(&node.recorded)?, &new.on(&node.recorded)?));
-        }
-        Ok(plan)
-    }
-
     fn code(&self) -> u8 {
         if self.nodes.iter().any(NodePlan::costs) {
             return exit::FOUND;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The most bytes of a key.
-const MAX_KEY: u64 = 16 * 1024;
+pub(crate) const MAX_KEY: u64 = 16 * 1024;
 
 /// Where components come from.
 #[derive(Clone)]

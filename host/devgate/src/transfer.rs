@@ -1,6 +1,7 @@
 //! `devgate pull`: a component out of a registry; and what `devgatectl` shares with it.
 
 use crate::cli::{Output, PullArgs, RegistryArgs};
+use crate::components::MAX_KEY;
 use crate::node::Sources;
 use crate::progress::Progress;
 use crate::{exit, output};
@@ -9,6 +10,8 @@ use devgate_oci::{Error, PublicKey, Wanted};
 use devgate_runner::{Program, ProgramError};
 use devgate_types::{ByteSize, Digest, PinnedReference, Reference, escape};
 use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +47,7 @@ pub fn coded(error: Error) -> anyhow::Error {
 
 /// Runs `devgate pull`.
 pub fn pull(args: &PullArgs, sources: Sources) -> anyhow::Result<u8> {
-    let keys = args.cosign_key.iter().map(|file| key(file));
+    let keys = args.cosign_key.iter().map(|file| Key::read(file).map(|key| key.key));
     let keys: Vec<_> = keys.collect::<anyhow::Result<_>>()?;
     let keys = (!keys.is_empty()).then_some(keys);
     let (pinned, bytes) = get(&args.reference, &args.registry, keys.as_deref(), (sources.puller)())?;
@@ -90,9 +93,30 @@ fn file_name(reference: &Reference) -> PathBuf {
     format!("{last}.wasm").into()
 }
 
-fn key(file: &Path) -> anyhow::Result<PublicKey> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    PublicKey::from_pem(&text).map_err(|why| anyhow::anyhow!("{}: {why} (--cosign-key)", file.display()))
+/// A public key that an admin names.
+pub struct Key {
+    /// The name of its file.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
+    /// What that is.
+    pub key: PublicKey,
+}
+
+impl Key {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is none.
+    pub fn read(file: &Path) -> anyhow::Result<Self> {
+        let named = || file.display().to_string();
+        let mut text = String::new();
+        let opened = File::open(file).with_context(named)?;
+        opened.take(MAX_KEY).read_to_string(&mut text).with_context(named)?;
+        let key = PublicKey::from_pem(&text).map_err(|why| anyhow::anyhow!("{}: {why} (--cosign-key)", named()))?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, text, key })
+    }
 }
 
 /// Shows what was pulled or pushed.

@@ -7,6 +7,7 @@ use crate::{
     Rename, ResourceGrant, Selector, Use, component, key, limits, resources,
 };
 use devgate_types::{Limits, PluginName, ResourceName, escape};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -120,6 +121,15 @@ impl PluginPolicy {
     pub fn is_like(&self, other: &Self) -> bool {
         // A component's file is looked for beside the policy's.
         self.name == other.name && self.written == other.written && self.origin.file == other.origin.file
+    }
+
+    /// The keys of the entry under which it says something else than another, sorted.
+    #[must_use]
+    pub fn differing_keys(&self, other: &Self) -> Vec<String> {
+        let keys = |plugin: &Self| serde_json::from_str::<BTreeMap<String, serde_json::Value>>(&plugin.written);
+        let (mine, others) = (keys(self).unwrap_or_default(), keys(other).unwrap_or_default());
+        let all: BTreeSet<_> = mine.keys().chain(others.keys()).collect();
+        all.into_iter().filter(|key| mine.get(*key) != others.get(*key)).cloned().collect()
     }
 
     /// Whether the plugin may offer a resource under this name.

@@ -70,6 +70,8 @@ fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
         (&["allocate", "GPU-9"], 2, "id GPU-9: enumerate does not list it"),
         (&["health", "--resource", "fake.com/x"], 2, "resource fake.com/x: is not listed; those are: fake.com/gpu"),
         (&["enumerate", "--plugin", "nics"], 3, "has no plugin nics"),
+        (&["enumerate", "0000:00:01.0"], 2, "enumerate: is about all that there is"),
+        (&["allocate", "0000:00:01.0", "0000:00:01.0"], 2, "id 0000:00:01.0: is named twice"),
     ] {
         let said = with_policy(&place, args)?;
         assert_eq!(said.code, Some(code), "{args:?}: {}{}", said.out, said.err);
@@ -78,6 +80,13 @@ fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
     let without = call(&place, "misfit.wasm", &["enumerate"])?;
     assert_eq!(without.code, Some(3));
     assert!(without.err.contains("misfit.wasm: carries no policy; name one with --policy FILE"), "{}", without.err);
+    let live = look([Path::new("call"), &devgate_tests::components()?.join("misfit.wasm"), Path::new("health")])?;
+    assert_eq!(live.code, Some(2));
+    assert!(
+        live.err.contains("only a recorded node is looked at by the policy that a component carries"),
+        "{}",
+        live.err
+    );
     let policy = place.dir().join("policy.yaml").display().to_string();
     let refused = call(&place, "overreach.wasm", &["enumerate", "--policy", &policy])?;
     assert_eq!(refused.code, Some(5));
@@ -85,9 +94,9 @@ fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A component that traps is an answer of its own, with what it said.
+/// The call that failed is named, which may be the one before.
 #[test]
-fn a_trap_is_shown_with_what_the_component_said() -> anyhow::Result<()> {
+fn a_trap_is_shown_with_the_function_that_trapped() -> anyhow::Result<()> {
     let place = Place::new(GPUS)?;
     let file = place.dir().join("trap.wasm");
     std::fs::write(
@@ -97,11 +106,12 @@ fn a_trap_is_shown_with_what_the_component_said() -> anyhow::Result<()> {
     let policy = place.dir().join("policy.yaml").display().to_string();
     let node = place.dir().join("node.umockdev");
     let args =
-        ["call", &file.display().to_string(), "enumerate", "--policy", &policy, "--output", "json", "--node-root"];
+        ["call", &file.display().to_string(), "allocate", "--policy", &policy, "--output", "json", "--node-root"];
     let said = look(args.map(PathBuf::from).into_iter().chain([node]))?;
     assert_eq!((said.code, said.err.as_str()), (Some(5), ""), "{}", said.out);
     let called: Value = serde_json::from_str(&said.out)?;
     assert_eq!((&called["answer"], &called["cost"]), (&Value::Null, &Value::Null));
+    assert_eq!(called["function"], "enumerate");
     assert!(called["error"].as_str().is_some_and(|error| error.starts_with("trapped: ")), "{called}");
     Ok(())
 }

@@ -353,6 +353,6 @@ fn a_policy_that_no_admin_could_start_from_is_not_packed() -> anyhow::Result<()>
     let policy = place.file("policy.yaml", AUTHORS.as_bytes())?.display().to_string();
     let said = place.pack(&needs, &["--policy", &policy])?;
     assert_eq!(said.code, Some(3), "{}", said.err);
-    assert!(said.err.contains("which needs \"control:\" in it"), "{}", said.err);
+    assert!(said.err.contains("which needs \"control:\" in the policy"), "{}", said.err);
     Ok(())
 }

@@ -48,7 +48,12 @@ impl Planned {
 
     /// Says what node `b` has handed out, as `devgate state list` does.
     fn hold(&self, id: &str) -> anyhow::Result<()> {
-        let held = json!({"incomplete": null, "allocations": [
+        self.hold_but(id, None)
+    }
+
+    /// The same where that is not all.
+    fn hold_but(&self, id: &str, incomplete: Option<&str>) -> anyhow::Result<()> {
+        let held = json!({"incomplete": incomplete, "allocations": [
             {"id": 1, "consumer": "pods", "resource": "fake.com/gpu", "units": [id], "since": 1},
         ]});
         Ok(std::fs::write(self.0.dir().join("nodes/b.held.json"), held.to_string())?)
@@ -118,6 +123,20 @@ fn what_cannot_be_read_is_named() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What is not known is not said to stay.
+#[test]
+fn what_is_not_known_of_the_old_policy_or_of_what_is_held_is_said() -> anyhow::Result<()> {
+    let planned = Planned::new(&GPUS.replace("generic.wasm", "gone.wasm"), GPUS)?;
+    let said = planned.plan(&[])?;
+    assert_eq!((said.code, said.out.as_str()), (Some(4), ""));
+    assert!(said.err.contains("gone.wasm") && said.err.contains("--old-components"), "{}", said.err);
+    let planned = Planned::new(GPUS, GPUS)?;
+    planned.hold_but("0000:00:02.0", Some("the journal is damaged"))?;
+    let said = planned.plan(&[])?;
+    assert!(said.out.contains("what is held is not all known: the journal is damaged"), "{}", said.out);
+    Ok(())
+}
+
 /// A component that is not there fails on every node where it would be asked, which a reload would refuse.
 #[test]
 fn a_plugin_that_would_fail_is_told_with_the_command_that_says_more() -> anyhow::Result<()> {
@@ -128,6 +147,6 @@ fn a_plugin_that_would_fail_is_told_with_the_command_that_says_more() -> anyhow:
     assert!(said.out.contains("; 2 plugins fail that did not"), "{}", said.out);
     let last = said.out.lines().last().unwrap_or_default();
     assert!(last.starts_with("next: devgatectl check --run --policy "), "{last}");
-    assert!(last.ends_with("/nodes/a.umockdev"), "{last}");
+    assert!(last.contains(" --components ") && last.ends_with("/nodes/a.umockdev"), "{last}");
     Ok(())
 }

@@ -14,6 +14,7 @@ Examples:
 Exit codes:
   0  the plugin is in the policy
   1  the registry cannot be asked, or a file cannot be read or written
+  2  the command line is wrong
   3  the policy would be wrong; nothing was written
   5  no host could run the component, none of the keys has signed it, or the plugin is there already; nothing was written
   10 it was not confirmed; nothing was written";
@@ -28,7 +29,9 @@ Examples:
 Exit codes:
   0   the policy names the other component, or did already
   1   the registry cannot be asked, or a file cannot be read or written
+  2   the command line is wrong
   3   the policy is wrong, or has no such plugin
+  4   a recorded node cannot be read
   5   no host could run it with what the policy grants, or it is not signed; nothing was written
   10  it was not confirmed; nothing was written";
 

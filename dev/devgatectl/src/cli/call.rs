@@ -43,13 +43,13 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) count: u32,
 
-    /// The policy: a YAML file, or a directory of them; its file and digest of the component do not count here [default: that which the
-    /// component carries]
+    /// The policy: a YAML file, or a directory of them; its file and digest of the component do not count here [default: on a recorded
+    /// node that which the component carries]
     #[arg(long, value_name = "PATH")]
     pub(crate) policy: Option<PathBuf>,
 
     /// The plugin of the policy, where it has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "policy")]
     pub(crate) plugin: Option<String>,
 
     /// The node's root, with sys and dev in it, or a recorded node's file

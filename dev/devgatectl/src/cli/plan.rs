@@ -18,7 +18,7 @@ Exit codes:
   0   nothing changes
   1   something failed at run time
   3   one of the policies is wrong
-  4   a recording cannot be read, or there is none
+  4   a recording cannot be read, or there is none, or a component of the old policy is not there
   5   a device that is held would go or be another, or a plugin would fail that does not now
   10  something else changes";
 

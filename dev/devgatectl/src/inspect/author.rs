@@ -2,7 +2,10 @@
 
 use super::{Report, skeleton};
 use crate::author_policy::{AuthorPolicy, Pinned};
+use devgate_policy::PluginPolicy;
+use devgate_runner::{Programs, Runners};
 use devgate_types::escape;
+use devgate_types::load::Need;
 
 impl Report {
     /// Sets the policy for a component in a file of this name.
@@ -37,8 +40,33 @@ impl Report {
         skeleton::of(component, keys, self)
     }
 
+    /// Why the policy that it carries cannot be used, if so.
+    pub(crate) fn policy_problem(&self) -> Option<&str> {
+        self.policy_problem.as_deref()
+    }
+
     /// What it carries.
     pub(crate) fn author(&self) -> Option<&AuthorPolicy> {
         self.author.as_ref()
     }
+}
+
+/// Why a host would not load a component with a plugin's policy, a line for each reason; `None` if it would.
+///
+/// # Errors
+/// Where what reads components is not there.
+pub(crate) fn not_run(component: &[u8], plugin: &PluginPolicy) -> anyhow::Result<Option<String>> {
+    let grants = |interface: &str| plugin.grants(interface);
+    let inspection = Runners::new(Programs::beside_or_own()?, None)?.inspect(component, &plugin.limits, &grants);
+    let contents = match inspection.contents {
+        Ok(contents) => contents,
+        Err(why) => return Ok(Some(why.to_string())),
+    };
+    let missing = contents.imports.iter().filter_map(|import| match &import.need {
+        Need::Key(key) => Some(format!("it imports {}, which needs \"{key}:\" in the policy", import.name)),
+        Need::Never(why) => Some(format!("it imports {}: {why}", import.name)),
+        Need::Nothing | Need::Granted => None,
+    });
+    let missing: Vec<_> = missing.chain(contents.profile.err().map(|why| why.to_string())).collect();
+    Ok((!missing.is_empty()).then(|| missing.join("\n")))
 }

@@ -3,12 +3,9 @@
 use super::about::without;
 use super::strip::{CUSTOM_SECTION, section};
 use crate::author_policy::{AuthorPolicy, SECTION};
-use crate::inspect;
+use crate::inspect::{self, not_run};
 use anyhow::{Context, bail};
 use devgate::exit;
-use devgate_policy::PluginPolicy;
-use devgate_runner::{Programs, Runners};
-use devgate_types::load::Need;
 use std::path::Path;
 
 /// The largest file that is looked at: more is too long in any case.
@@ -19,26 +16,20 @@ pub(super) fn put(path: &Path, component: &[u8]) -> anyhow::Result<Vec<u8>> {
     let wrong = |why: anyhow::Error| exit::with_code(exit::POLICY, format!("policy {}: {why:#}", path.display()));
     let bytes = inspect::read(path, MAX_FILE)?;
     let text = std::str::from_utf8(&bytes).ok().context("is not UTF-8").map_err(wrong)?;
-    let policy = AuthorPolicy::parse(text).map_err(wrong)?;
-    granted(component, policy.plugin()).map_err(wrong)?;
+    let policy = read(text, component).map_err(wrong)?;
     let mut packed = without(component, &[SECTION])?;
     let mut contents = vec![u8::try_from(SECTION.len())?];
     contents.extend_from_slice(SECTION.as_bytes());
-    contents.extend_from_slice(text.as_bytes());
+    contents.extend_from_slice(policy.text().as_bytes());
     section(&mut packed, CUSTOM_SECTION, &contents)?;
     Ok(packed)
 }
 
-/// Fails where a host with that policy would not load the component.
-fn granted(component: &[u8], plugin: &PluginPolicy) -> anyhow::Result<()> {
-    let grants = |interface: &str| plugin.grants(interface);
-    let inspection = Runners::new(Programs::beside_or_own()?, None)?.inspect(component, &plugin.limits, &grants);
-    let contents = inspection.contents?;
-    for import in &contents.imports {
-        if let Need::Key(key) = &import.need {
-            bail!("the component imports {}, which needs \"{key}:\" in it", import.name);
-        }
+/// A policy with which a host would load the component.
+fn read(text: &str, component: &[u8]) -> anyhow::Result<AuthorPolicy> {
+    let policy = AuthorPolicy::parse(text)?;
+    match not_run(component, policy.plugin())? {
+        None => Ok(policy),
+        Some(why) => bail!("with it no host would load the component: {why}"),
     }
-    contents.profile?;
-    Ok(())
 }

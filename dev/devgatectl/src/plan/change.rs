@@ -1,6 +1,6 @@
 //! What becomes of a node's devices when one policy takes the place of another.
 
-use super::nodes::PlannedNode;
+use super::nodes::KnownNode;
 use super::offered::{Offered, OfferedPlugin, OfferedUnit};
 use devgate_types::escape;
 use serde::Serialize;
@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All that changes on one recorded node; its names are those of the JSON form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct NodePlan {
+pub(crate) struct NodePlan {
     pub(super) node: String,
     /// The recording.
     pub(super) file: String,
-    /// Whether it is known what is held there.
+    /// Whether it is known what is held there, and why not all of it.
     pub(super) held_known: bool,
+    pub(super) held_incomplete: Option<String>,
     pub(super) plugins: Vec<PluginChange>,
     /// Resources with another number of devices.
     pub(super) resources: Vec<ResourceChange>,
@@ -29,13 +30,18 @@ pub(super) struct PluginChange {
     /// How far it gets: `works`, `idle`, `not-loaded`, `failed`, or `absent`.
     pub(super) before: &'static str,
     pub(super) after: &'static str,
-    /// Why it fails now, where it did not.
+    /// Why it fails by the new policy, and whether it did not by the old one.
     pub(super) why: Option<String>,
+    pub(super) is_worse: bool,
+    /// The keys of its entry under which the new policy says something else.
+    pub(super) keys: Vec<String>,
     /// The component's digests, where they differ.
     pub(super) component: Option<[Option<String>; 2]>,
     /// What it may not touch any more, and what it may besides, a line each.
     pub(super) revoked: Vec<String>,
     pub(super) granted: Vec<String>,
+    /// What it lists, the kubelet is not shown and was not kept from it before, with the reason.
+    pub(super) rejected: Vec<String>,
 }
 
 /// How many devices the kubelet would be told of, and how many of them may be allocated.
@@ -84,28 +90,38 @@ pub(super) enum Kind {
 }
 
 impl NodePlan {
-    pub(super) fn of(node: &PlannedNode, old: &Offered, new: &Offered) -> Self {
+    pub(crate) fn of(node: &KnownNode, old: &Offered, new: &Offered) -> Self {
         let names: BTreeSet<_> = old.plugins.keys().chain(new.plugins.keys()).collect();
         let plugins =
             names.into_iter().map(|name| PluginChange::of(name, old.plugins.get(name), new.plugins.get(name)));
         let held = node.held.as_ref();
-        let elsewhere = held.into_iter().flatten().filter(|(id, holder)| {
-            let unit = old.units.get(*id);
-            unit.is_none_or(|unit| unit.resource != holder.resource)
-        });
+        let offers = |(resource, id): &(String, String)| old.plugins.values().any(|plugin| plugin.lists(resource, id));
+        let elsewhere = held.into_iter().flatten().filter(|(key, _)| !offers(key));
         let elsewhere =
-            elsewhere.map(|(id, holder)| escape(&format!("{} {id} ({})", holder.resource, holder.consumer), 512));
+            elsewhere.map(|((resource, id), consumer)| escape(&format!("{resource} {id} ({consumer})"), 512));
         let mut units = units(old, new);
-        for unit in &mut units {
-            let holder = held.and_then(|held| held.get(&unit.id));
-            let holder = holder.filter(|holder| unit.change != Kind::Comes && holder.resource == unit.resource);
-            unit.held_by = holder.map(|holder| escape(&holder.consumer, 256));
-            unit.lost = holder.is_some() && unit.change.ends();
+        for (key @ (resource, id), consumer) in held.into_iter().flatten() {
+            let holder = escape(consumer, 256);
+            let Some(loss) = loss(key, old, new) else {
+                let changes = units.iter_mut().filter(|unit| unit.is_of(key) && unit.change != Kind::Comes);
+                changes.for_each(|unit| unit.held_by = Some(holder.clone()));
+                continue;
+            };
+            let lost = UnitChange {
+                held_by: Some(holder),
+                lost: true,
+                ..UnitChange::of(Kind::Goes, id, resource, Vec::new(), vec![loss.to_owned()])
+            };
+            match units.iter_mut().find(|unit| unit.is_of(key) && unit.change != Kind::Comes) {
+                Some(unit) => (unit.held_by, unit.lost) = (lost.held_by, true),
+                None => units.push(lost),
+            }
         }
         Self {
             node: node.name.clone(),
             file: node.file.clone(),
-            held_known: held.is_some(),
+            held_known: held.is_some() && node.incomplete.is_none(),
+            held_incomplete: node.incomplete.clone(),
             plugins: plugins.filter(PluginChange::is_one).collect(),
             resources: resources(old, new),
             held_elsewhere: elsewhere.collect(),
@@ -114,13 +130,19 @@ impl NodePlan {
     }
 
     /// Whether anything changes.
-    pub(super) fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         !self.plugins.is_empty() || !self.resources.is_empty() || !self.units.is_empty()
     }
 
     /// Whether a device that is held would go, or a plugin fail that does not now.
     pub(super) fn costs(&self) -> bool {
-        self.units.iter().any(|unit| unit.lost) || self.plugins.iter().any(|plugin| plugin.why.is_some())
+        self.units.iter().any(|unit| unit.lost) || self.plugins.iter().any(|plugin| plugin.is_worse)
+    }
+}
+
+impl OfferedPlugin {
+    fn lists(&self, resource: &str, id: &str) -> bool {
+        self.listed.contains_key(&(resource.to_owned(), id.to_owned()))
     }
 }
 
@@ -131,22 +153,42 @@ impl PluginChange {
         let (had, has) = (grants(old), grants(new));
         let component = |plugin: Option<&OfferedPlugin>| plugin.and_then(|plugin| plugin.component.clone());
         let components = [component(old), component(new)];
-        let why = new.and_then(|plugin| plugin.why.clone()).filter(|_| old.is_none_or(|plugin| plugin.why.is_none()));
+        let was_absent = |what: &str| old.is_some_and(|plugin| plugin.absent.contains_key(what));
+        let absent = new.into_iter().flat_map(|plugin| &plugin.absent);
+        let rejected = absent.filter(|(what, _)| !was_absent(what)).map(|(what, why)| format!("{what}: {why}"));
+        let why = new.and_then(|plugin| plugin.why.clone());
+        let keys = old.zip(new).map(|(old, new)| new.policy.differing_keys(&old.policy));
         Self {
             plugin: name.to_owned(),
             before: old.map_or("absent", |plugin| plugin.outcome),
             after: new.map_or("absent", |plugin| plugin.outcome),
+            is_worse: why.is_some() && old.is_none_or(|plugin| plugin.why.is_none()),
+            keys: keys.unwrap_or_default(),
             why,
             component: (components[0] != components[1]).then_some(components),
             revoked: had.difference(&has).cloned().collect(),
             granted: has.difference(&had).cloned().collect(),
+            rejected: rejected.collect(),
         }
     }
 
     /// Whether there is something in it.
     fn is_one(&self) -> bool {
-        let touches = !self.revoked.is_empty() || !self.granted.is_empty();
-        self.before != self.after || self.component.is_some() || touches
+        let touches = [&self.revoked, &self.granted, &self.rejected].into_iter().any(|lines| !lines.is_empty());
+        self.before != self.after || self.why.is_some() || self.component.is_some() || touches || !self.keys.is_empty()
+    }
+}
+
+/// Why a container that has a unit would lose it, as a reload judges: by what the unit's own plugin lists, whatever others claim.
+fn loss(key: &(String, String), old: &Offered, new: &Offered) -> Option<&'static str> {
+    let (name, before) = old.plugins.iter().find(|(_, plugin)| plugin.listed.contains_key(key))?;
+    let Some(after) = new.plugins.get(name) else { return Some("its plugin is not in the policy any more") };
+    let renumbered = before.replicas != after.replicas && (before.replicas == 1 || after.replicas < before.replicas);
+    match after.listed.get(key) {
+        None => Some("its plugin does not list it any more"),
+        Some(hardware) if Some(hardware) != before.listed.get(key) => Some("it is other hardware"),
+        Some(_) if renumbered => Some("it has another id (replicas)"),
+        Some(_) => None,
     }
 }
 
@@ -178,7 +220,7 @@ fn units(old: &Offered, new: &Offered) -> Vec<UnitChange> {
                     None => (Kind::Goes, Vec::new()),
                 };
                 let before = twin.map(|_| named(id, &unit.resource)).into_iter().collect();
-                changes.push(UnitChange::of(kind, id, unit, before, after));
+                changes.push(UnitChange::of(kind, id, &unit.resource, before, after));
                 if let Some(twin) = twin {
                     coming.remove(twin);
                 }
@@ -186,7 +228,7 @@ fn units(old: &Offered, new: &Offered) -> Vec<UnitChange> {
         }
     }
     for (id, unit) in coming {
-        changes.push(UnitChange::of(Kind::Comes, id, unit, Vec::new(), unit.gives.iter().cloned().collect()));
+        changes.push(UnitChange::of(Kind::Comes, id, &unit.resource, Vec::new(), unit.gives.iter().cloned().collect()));
     }
     changes.sort_by(|a, b| (a.change, &a.resource, &a.id).cmp(&(b.change, &b.resource, &b.id)));
     changes
@@ -201,7 +243,7 @@ fn differences(id: &str, old: &OfferedUnit, new: &OfferedUnit) -> Vec<UnitChange
     let mut changes = Vec::new();
     let mut add = |kind, before: Vec<String>, after: Vec<String>| {
         if before != after {
-            changes.push(UnitChange::of(kind, id, old, before, after));
+            changes.push(UnitChange::of(kind, id, &old.resource, before, after));
         }
     };
     let without = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>();
@@ -218,14 +260,18 @@ fn differences(id: &str, old: &OfferedUnit, new: &OfferedUnit) -> Vec<UnitChange
 }
 
 impl UnitChange {
-    fn of(change: Kind, id: &str, unit: &OfferedUnit, before: Vec<String>, after: Vec<String>) -> Self {
-        let (resource, id) = (unit.resource.clone(), id.to_owned());
+    fn of(change: Kind, id: &str, resource: &str, before: Vec<String>, after: Vec<String>) -> Self {
+        let (resource, id) = (resource.to_owned(), id.to_owned());
         Self { change, resource, id, before, after, held_by: None, lost: false }
+    }
+
+    fn is_of(&self, (resource, id): &(String, String)) -> bool {
+        (&self.resource, &self.id) == (resource, id)
     }
 }
 
 impl Kind {
-    /// Whether a container that has the unit would lose it, as `reload` judges: it goes, has another name, or is other hardware.
+    /// Whether what had its name and id is not offered by it any more.
     pub(super) const fn ends(self) -> bool {
         matches!(self, Self::Goes | Self::Renumbered | Self::Renamed | Self::OtherHardware)
     }

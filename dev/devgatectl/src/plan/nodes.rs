@@ -16,24 +16,27 @@ const MAX_HELD: u64 = 64 << 20;
 
 /// One recorded node, for all of its kind.
 pub(super) struct PlannedNode {
-    /// The file's name without its ending.
-    pub(super) name: String,
-    /// The file, as it is shown.
-    pub(super) file: String,
+    pub(super) known: KnownNode,
     pub(super) recorded: RecordedNode,
-    /// Who has which unit there, by id; `None` where nothing says so.
-    pub(super) held: Option<BTreeMap<String, Holder>>,
 }
 
-/// Who has a unit, and as what.
-pub(super) struct Holder {
-    pub(super) resource: String,
-    pub(super) consumer: String,
+/// What is known of a node besides its devices.
+#[derive(Default)]
+pub(crate) struct KnownNode {
+    /// The recording's name without its ending.
+    pub(super) name: String,
+    /// The recording, as it is shown.
+    pub(super) file: String,
+    /// Who has which unit there, by resource and id; `None` where nothing says so.
+    pub(super) held: Option<BTreeMap<(String, String), String>>,
+    /// Why that is not all, if so.
+    pub(super) incomplete: Option<String>,
 }
 
 /// What `devgate state list --output json` prints.
 #[derive(Deserialize)]
 struct HeldFile {
+    incomplete: Option<String>,
     allocations: Vec<HeldAllocation>,
 }
 
@@ -90,15 +93,20 @@ impl PlannedNode {
         let ending = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
         let name = ending.unwrap_or(&name);
         let held = file.with_file_name(format!("{name}.held.json"));
-        let held = held_in(&held).map_err(|why| format!("held devices {}: {why}", held.display()))?;
-        Ok(Self { name: escape(name, 200), file: escape(&file.to_string_lossy(), 1024), recorded, held })
+        let (held, incomplete) = held_in(&held).map_err(|why| format!("held devices {}: {why}", held.display()))?;
+        let known =
+            KnownNode { name: escape(name, 200), file: escape(&file.to_string_lossy(), 1024), held, incomplete };
+        Ok(Self { known, recorded })
     }
 }
 
-/// `None` where there is no such file.
-fn held_in(file: &Path) -> Result<Option<BTreeMap<String, Holder>>, String> {
+/// Who has what, and why that is not all.
+type Held = (Option<BTreeMap<(String, String), String>>, Option<String>);
+
+/// Nothing where there is no such file.
+fn held_in(file: &Path) -> Result<Held, String> {
     let opened = match File::open(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, None)),
         opened => opened.map_err(|error| error.to_string())?,
     };
     let mut text = String::new();
@@ -110,7 +118,7 @@ fn held_in(file: &Path) -> Result<Option<BTreeMap<String, Holder>>, String> {
         .map_err(|why| format!("is not what `devgate state list --output json` prints: {why}"))?;
     let units = listed.allocations.into_iter().flat_map(|allocation| {
         let HeldAllocation { consumer, resource, units } = allocation;
-        units.into_iter().map(move |id| (id, Holder { resource: resource.clone(), consumer: consumer.clone() }))
+        units.into_iter().map(move |id| ((resource.clone(), id), consumer.clone()))
     });
-    Ok(Some(units.collect()))
+    Ok((Some(units.collect()), listed.incomplete.map(|why| escape(&why, 512))))
 }

@@ -1,8 +1,8 @@
 //! What one policy does on one node: what each plugin may touch, what it offers, and what a container gets with each unit.
 
 use crate::reply;
-use devgate_core::workbench::Workbench;
-use devgate_core::{Cause, Grants, Loader, Outcome, Surveyed, SurveyedUnit};
+use devgate_core::workbench::{ListedPool, ListedUnit, Workbench};
+use devgate_core::{Cause, Grants, LoadFailure, Loader, Outcome, Surveyed, SurveyedUnit};
 use devgate_node::Node;
 use devgate_policy::{Control, PluginPolicy, Policy, Use};
 use devgate_types::{Digest, escape};
@@ -14,55 +14,68 @@ const SHOWN: usize = 256;
 
 /// What a policy does on a node.
 #[derive(Debug, Default)]
-pub(super) struct Offered {
+pub(crate) struct Offered {
     /// By name.
-    pub(super) plugins: BTreeMap<String, OfferedPlugin>,
+    pub(crate) plugins: BTreeMap<String, OfferedPlugin>,
     /// By id, which is one unit's alone.
-    pub(super) units: BTreeMap<String, OfferedUnit>,
+    pub(crate) units: BTreeMap<String, OfferedUnit>,
 }
 
 /// How far a plugin gets, and by what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OfferedPlugin {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OfferedPlugin {
     /// `works`, `idle`, `not-loaded` or `failed`.
-    pub(super) outcome: &'static str,
+    pub(crate) outcome: &'static str,
     /// Why it fails, where it does.
-    pub(super) why: Option<String>,
+    pub(crate) why: Option<String>,
     /// The digest of its component; `None` where that is not loaded.
-    pub(super) component: Option<String>,
+    pub(crate) component: Option<String>,
     /// What it may see, offer, read and write here, a line each.
-    pub(super) grants: BTreeSet<String>,
+    pub(crate) grants: BTreeSet<String>,
+    /// What it lists after the gate, whatever another plugin claims of it: by resource and id, what each unit is made of.
+    pub(crate) listed: BTreeMap<(String, String), BTreeSet<String>>,
+    /// How many times each unit is offered.
+    pub(crate) replicas: u32,
+    /// Its entry, to be compared with another.
+    pub(crate) policy: PluginPolicy,
+    /// Whether its component could not even be had, so that nothing is known of it.
+    pub(crate) is_missing: bool,
+    /// What it lists and the kubelet is not shown, with the reason.
+    pub(crate) absent: BTreeMap<String, String>,
+    /// What its component said, and what that asked for and did not get.
+    pub(crate) said: Vec<String>,
 }
 
 /// A unit that the kubelet would be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OfferedUnit {
-    pub(super) plugin: String,
-    pub(super) resource: String,
+pub(crate) struct OfferedUnit {
+    pub(crate) plugin: String,
+    pub(crate) resource: String,
     /// How many devices the kubelet would be told of: one for each replica.
-    pub(super) devices: usize,
+    pub(crate) devices: usize,
     /// What it is made of, and its nodes.
-    pub(super) hardware: BTreeSet<String>,
+    pub(crate) hardware: BTreeSet<String>,
     /// Why it could not be allocated, where that is so.
-    pub(super) unhealthy: Option<String>,
+    pub(crate) unhealthy: Option<String>,
     /// What a container gets with it, a line each.
-    pub(super) gives: BTreeSet<String>,
+    pub(crate) gives: BTreeSet<String>,
 }
 
 impl Offered {
-    pub(super) fn look(policy: &Policy, node: &Node, loader: &dyn Loader) -> anyhow::Result<Self> {
+    pub(crate) fn look(policy: &Policy, node: &Node, loader: &dyn Loader) -> anyhow::Result<Self> {
         let mut offered = Self::default();
         let surveyed = devgate_core::survey(policy, node, loader);
         for (plugin, surveyed) in policy.plugins.values().zip(&surveyed) {
-            let looked = OfferedPlugin::look(plugin, node, surveyed, loader)?;
-            offered.plugins.insert(plugin.name.to_string(), looked);
-            let mut gives = match surveyed.outcome {
-                Outcome::Answered => gives(plugin, node, loader),
+            let mut bench = match surveyed.outcome {
+                Outcome::Answered => benched(plugin, node, loader),
                 _ => BTreeMap::new(),
             };
+            let listed = bench.iter().map(|(key, unit)| (key.clone(), unit.hardware.clone())).collect();
+            let looked = OfferedPlugin { listed, ..OfferedPlugin::look(plugin, node, surveyed, loader)? };
+            offered.plugins.insert(plugin.name.to_string(), looked);
             for unit in surveyed.units.iter().filter(|unit| !unit.causes.has(Cause::IdTaken)) {
-                let gives = gives.remove(unit.id.as_str()).unwrap_or_default();
-                offered.units.insert(unit.id.to_string(), OfferedUnit::of(plugin, unit, gives));
+                let benched = bench.remove(&(unit.resource.to_string(), unit.id.to_string())).unwrap_or_default();
+                offered.units.insert(unit.id.to_string(), OfferedUnit::of(plugin, unit, benched));
             }
         }
         Ok(offered)
@@ -80,21 +93,35 @@ impl OfferedPlugin {
         let is_loaded = matches!(surveyed.outcome, Outcome::Answered | Outcome::Failed(_));
         let component = is_loaded.then(|| loader.load(plugin).ok()?.profile().sha256).flatten();
         let component = component.map(|sha256| Digest(sha256).to_string());
-        Ok(Self { outcome, why, component, grants: grants(plugin, node)? })
+        let rejected = surveyed.rejected.iter().map(|rejection| (rejection.what.clone(), rejection.why.clone()));
+        let left = surveyed
+            .left
+            .iter()
+            .map(|left| (format!("id {} of {}", left.id, left.resource), format!("is left out by {}", left.origin)));
+        Ok(Self {
+            listed: BTreeMap::new(),
+            replicas: plugin.replicas,
+            policy: plugin.clone(),
+            is_missing: matches!(surveyed.outcome, Outcome::NotLoaded(LoadFailure::Host(_))),
+            outcome,
+            why,
+            component,
+            grants: grants(plugin, node)?,
+            absent: rejected.chain(left).collect(),
+            said: surveyed.lines.iter().map(|line| line.text.clone()).collect(),
+        })
     }
 }
 
 impl OfferedUnit {
-    fn of(plugin: &PluginPolicy, unit: &SurveyedUnit, gives: BTreeSet<String>) -> Self {
-        let backing = unit.backing.iter().map(|device| device.location().to_owned());
-        let own = unit.nodes.iter().filter(|node| !node.grant.shared);
+    fn of(plugin: &PluginPolicy, unit: &SurveyedUnit, benched: Benched) -> Self {
         Self {
             plugin: plugin.name.to_string(),
             resource: unit.resource.to_string(),
             devices: unit.devices,
-            hardware: backing.chain(own.map(|node| node.node.path.clone())).collect(),
+            hardware: benched.hardware,
             unhealthy: unit.causes.reason().map(|reason| reason.to_string()),
-            gives,
+            gives: benched.gives,
         }
     }
 }
@@ -131,20 +158,39 @@ fn writes(control: &Control) -> String {
     format!("writes {} at {}: {}", control.attribute, moments.join(" and "), values.join(", "))
 }
 
-/// What a container gets with each unit alone, by id. What cannot be asked has nothing here; the outcome says why.
-fn gives(plugin: &PluginPolicy, node: &Node, loader: &dyn Loader) -> BTreeMap<String, BTreeSet<String>> {
-    let mut gives = BTreeMap::new();
-    let Ok(component) = loader.load(plugin) else { return gives };
-    let Ok(bench) = Workbench::new(&Arc::new(plugin.clone()), node, component) else { return gives };
-    let Ok(listed) = bench.enumerate() else { return gives };
+/// A unit that was asked for by hand.
+#[derive(Default)]
+struct Benched {
+    hardware: BTreeSet<String>,
+    gives: BTreeSet<String>,
+}
+
+impl Benched {
+    fn of(bench: &Workbench, pool: &ListedPool, unit: &ListedUnit) -> Self {
+        let backing = unit.backing.iter().map(|device| device.location().to_owned());
+        let nodes = unit.nodes.iter().map(|node| {
+            let number = node.node.number;
+            format!("{} ({}:{})", node.node.path, number.major, number.minor)
+        });
+        let gives = match bench.allocate(pool, std::slice::from_ref(unit)) {
+            Ok(reply) => reply::lines(&reply),
+            Err(why) => BTreeSet::from([format!("nothing: {why}")]),
+        };
+        Self { hardware: backing.chain(nodes).map(|text| escape(&text, SHOWN)).collect(), gives }
+    }
+}
+
+/// What each unit is made of, and what a container gets with it alone, by resource and id. What cannot be asked has nothing here; the
+/// outcome says why.
+fn benched(plugin: &PluginPolicy, node: &Node, loader: &dyn Loader) -> BTreeMap<(String, String), Benched> {
+    let mut units = BTreeMap::new();
+    let Ok(component) = loader.load(plugin) else { return units };
+    let Ok(bench) = Workbench::new(&Arc::new(plugin.clone()), node, component) else { return units };
+    let Ok(listed) = bench.enumerate() else { return units };
     for pool in &listed.pools {
         for unit in &pool.units {
-            let lines = match bench.allocate(pool, std::slice::from_ref(unit)) {
-                Ok(reply) => reply::lines(&reply),
-                Err(why) => BTreeSet::from([format!("nothing: {why}")]),
-            };
-            gives.insert(unit.id.to_string(), lines);
+            units.insert((pool.resource.to_string(), unit.id.to_string()), Benched::of(&bench, pool, unit));
         }
     }
-    gives
+    units
 }

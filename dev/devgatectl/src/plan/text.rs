@@ -19,28 +19,34 @@ pub(super) fn plain(plan: &Plan) -> String {
     let nodes = count(plan.nodes.len(), "recorded node");
     let mut text = format!("{} -> {}, on {nodes}\n", plan.old, plan.new);
     for (names, node) in blocks(plan) {
-        if !node.changes() && node.held_elsewhere.is_empty() {
+        if is_quiet(node) {
             let _ = writeln!(text, "\n{}: nothing changes", names.join(", "));
             continue;
         }
         let _ = writeln!(text, "\n{}:", names.join(", "));
-        text += &columns(2, &resources(node));
-        for Line(sign, line) in lines(node) {
-            let _ = match sign {
-                ' ' => writeln!(text, "  {line}"),
-                '!' => writeln!(text, "  {BAD}{line}{BAD:#}"),
-                sign => writeln!(text, "    {sign} {line}"),
-            };
-        }
+        text += &changes(node);
     }
     let _ = writeln!(text, "\n{}", summary(plan));
     text + &next(plan)
 }
 
+/// What changes on one node.
+pub(crate) fn changes(node: &NodePlan) -> String {
+    let mut text = columns(2, &resources(node));
+    for Line(sign, line) in lines(node) {
+        let _ = match sign {
+            ' ' => writeln!(text, "  {line}"),
+            '!' => writeln!(text, "  {BAD}{line}{BAD:#}"),
+            sign => writeln!(text, "    {sign} {line}"),
+        };
+    }
+    text
+}
+
 pub(super) fn markdown(plan: &Plan) -> String {
     let code = |text: &str| format!("`{}`", text.replace('`', "'"));
     let mut text = format!("### devgate plan: {} → {}\n\n**{}**\n", code(&plan.old), code(&plan.new), summary(plan));
-    for (names, node) in blocks(plan).into_iter().filter(|(_, node)| node.changes()) {
+    for (names, node) in blocks(plan).into_iter().filter(|(_, node)| !is_quiet(node)) {
         let names: Vec<_> = names.into_iter().map(code).collect();
         let _ = writeln!(text, "\n#### {}", names.join(", "));
         for (index, [resource, before, after]) in resources(node).iter().enumerate() {
@@ -58,10 +64,14 @@ pub(super) fn markdown(plan: &Plan) -> String {
     text
 }
 
+/// Whether there is nothing to say of it.
+fn is_quiet(node: &NodePlan) -> bool {
+    !node.changes() && node.held_elsewhere.is_empty() && node.held_incomplete.is_none()
+}
+
 /// Nodes to which the same happens are one block, in the order of the first.
 fn blocks(plan: &Plan) -> Vec<(Vec<&str>, &NodePlan)> {
     let mut blocks: Vec<(Vec<&str>, &NodePlan)> = Vec::new();
-    let is_quiet = |node: &NodePlan| !node.changes() && node.held_elsewhere.is_empty();
     let is_like = |a: &NodePlan, b: &NodePlan| {
         let same = || NodePlan { node: b.node.clone(), file: b.file.clone(), ..a.clone() } == *b;
         (is_quiet(a) && is_quiet(b)) || same()
@@ -93,8 +103,10 @@ fn resources(node: &NodePlan) -> Vec<[String; 3]> {
 fn lines(node: &NodePlan) -> Vec<Line> {
     let mut lines = Vec::new();
     for plugin in &node.plugins {
-        lines.push(Line(if plugin.why.is_some() { '!' } else { ' ' }, heading(plugin)));
+        lines.push(Line(if plugin.is_worse { '!' } else { ' ' }, heading(plugin)));
         differences(&mut lines, &plugin.revoked, &plugin.granted);
+        let rejected = plugin.rejected.iter().take(MAX_LINES);
+        lines.extend(rejected.map(|line| Line('!', format!("not offered: {line}"))));
     }
     let mut like: BTreeMap<_, Vec<&UnitChange>> = BTreeMap::new();
     for (index, unit) in node.units.iter().enumerate() {
@@ -111,6 +123,9 @@ fn lines(node: &NodePlan) -> Vec<Line> {
         let sign = if first.lost { '!' } else { ' ' };
         lines.push(Line(sign, format!("{} {id}{more} {}{held}", first.resource, verb(first.change))));
         differences(&mut lines, &first.before, &first.after);
+    }
+    if let Some(why) = &node.held_incomplete {
+        lines.push(Line('!', format!("what is held is not all known: {why}")));
     }
     if !node.held_elsewhere.is_empty() {
         let these = node.held_elsewhere.join("; ");
@@ -132,6 +147,11 @@ fn heading(plugin: &PluginChange) -> String {
         let why = why.lines().next().unwrap_or_default();
         let _ = write!(text, ": {}", why.strip_prefix(&format!("plugin {}: ", plugin.plugin)).unwrap_or(why));
     }
+    let keys = plugin.keys.iter().map(String::as_str);
+    let keys: Vec<_> = keys.filter(|key| *key != "component" || plugin.component.is_none()).collect();
+    if !keys.is_empty() {
+        let _ = write!(text, ": its entry differs in {}", keys.join(", "));
+    }
     if let Some([Some(before), Some(after)]) = &plugin.component {
         let short = |digest: &str| digest.get(..19).unwrap_or(digest).to_owned();
         let _ = write!(text, ": component {}, was {}", short(after), short(before));
@@ -148,13 +168,13 @@ fn differences(lines: &mut Vec<Line>, before: &[String], after: &[String]) {
     }
 }
 
-/// What is said of a unit, without what is another for each of its kind.
+/// What is said of a unit, without what is another for each of its kind: its id, and the numbers of its nodes.
 fn shape(unit: &UnitChange) -> [Vec<String>; 2] {
-    let of = |lines: &[String]| {
-        let lines = lines.iter().map(|line| line.replace(&unit.id, "").replace(|c: char| c.is_ascii_digit(), ""));
-        lines.collect()
+    let one = |line: &String| match line.strip_prefix("node ") {
+        Some(node) => node.replace(|c: char| c.is_ascii_digit(), ""),
+        None => line.replace(&unit.id, ""),
     };
-    [of(&unit.before), of(&unit.after)]
+    [unit.before.iter().map(one).collect(), unit.after.iter().map(one).collect()]
 }
 
 const fn verb(kind: Kind) -> &'static str {
@@ -178,7 +198,7 @@ fn summary(plan: &Plan) -> String {
         return format!("nothing changes on {}", count(all, "recorded node"));
     }
     let units = || plan.nodes.iter().flat_map(|node| &node.units);
-    let failing = plan.nodes.iter().flat_map(|node| &node.plugins).filter(|plugin| plugin.why.is_some()).count();
+    let failing = plan.nodes.iter().flat_map(|node| &node.plugins).filter(|plugin| plugin.is_worse).count();
     let ended = units().filter(|unit| unit.change.ends()).count();
     let counts = [
         (ended, "go or are others"),
@@ -198,10 +218,9 @@ fn summary(plan: &Plan) -> String {
     text
 }
 
-/// The command that shows most of what is wrong, where something is.
+/// The command that shows most of what is wrong, where something is and the policy is a file.
 fn next(plan: &Plan) -> String {
-    let failing = plan.nodes.iter().find(|node| node.plugins.iter().any(|plugin| plugin.why.is_some()));
-    let Some(node) = failing else { return String::new() };
-    let (policy, node) = (quoted(Path::new(&plan.new)), quoted(Path::new(&node.file)));
-    format!("next: {} check --run --policy {policy} --node-root {node}\n", program())
+    let failing = plan.nodes.iter().find(|node| node.plugins.iter().any(|plugin| plugin.is_worse));
+    let (Some(node), Some(options)) = (failing, &plan.options) else { return String::new() };
+    format!("next: {} check --run{options} --node-root {}\n", program(), quoted(Path::new(&node.file)))
 }

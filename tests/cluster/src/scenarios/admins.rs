@@ -48,7 +48,6 @@ const STEPS: &[(&str, Step)] = &[
     ("kubectl get node", Step::Run),
     ("kubectl label node", Step::Run),
     ("kubectl apply -k canary", Step::Elsewhere("two groups need two nodes")),
-    ("sha256sum generic.wasm", Step::Run),
     ("devgate ", Step::Elsewhere("the end-to-end test `admins` says what it answers")),
     ("devgatectl ", Step::Elsewhere("the end-to-end test `admins` says what it answers")),
 ];

@@ -121,6 +121,9 @@ fn one_command_puts_a_signed_component_into_a_policy_and_one_more_the_next_versi
     market.push(&next, false)?;
     let (code, _, err) = market.run(&["upgrade", "gpus", "--yes"])?;
     ensure!(code == Some(5) && err.contains("signature"), "{err}");
+    let bare = market.registry.reference("vendor/generic:1");
+    let (code, _, err) = market.run(&["upgrade", "gpus", &bare, "--yes"])?;
+    ensure!(code == Some(2) && err.contains("name the other component as oci:REFERENCE"), "{err}");
     let second = market.push(&next, true)?;
     let upgrade = ["upgrade", "gpus", "--nodes", &node];
     let (code, out, err) = market.run(&upgrade)?;
@@ -158,6 +161,8 @@ fn a_file_is_pinned_too_and_what_it_needs_besides_is_named() -> anyhow::Result<(
     ensure!(code == Some(0), "{out}{err}");
     let after = market.written()?;
     ensure!(before != after && before.len() == after.len(), "{after}");
+    let (code, out, err) = market.run(&["upgrade", "gpus", "--components", &components])?;
+    ensure!(code == Some(0) && out.contains("is what it names already"), "{out}{err}");
     // Another component, that wants what the policy does not grant.
     std::fs::copy(devgate_tests::components()?.join("overreach.wasm"), market.registry.path("generic.wasm"))?;
     let (code, _, err) = market.run(&["upgrade", "gpus", "--yes", "--components", &components])?;
@@ -171,6 +176,20 @@ fn a_file_is_pinned_too_and_what_it_needs_besides_is_named() -> anyhow::Result<(
     let (code, _, err) = market.run(&["add", &others, "--yes"])?;
     ensure!(code == Some(3) && err.contains("the policy would be wrong; nothing was written"), "{err}");
     ensure!(!market.registry.path("policy.d/others.yaml").exists());
+    // A policy that does not grant what the component needs, as no `pack` would have written it.
+    let mut needy = std::fs::read(devgate_tests::components()?.join("overreach.wasm"))?;
+    let section = [
+        b"\x0edevgate:policy",
+        other.replace("others:", "needy:").replace("fake.com/gpu", "fake.com/needy").as_bytes(),
+    ]
+    .concat();
+    ensure!(section.len() > 127, "two bytes of length");
+    needy.extend([0, u8::try_from(section.len() & 0x7f)? | 0x80, u8::try_from(section.len() >> 7)?]);
+    needy.extend(section);
+    let file = market.registry.path("needy.wasm");
+    std::fs::write(&file, needy)?;
+    let (code, _, err) = market.run(&["add", &file.display().to_string(), "--yes"])?;
+    ensure!(code == Some(5) && err.contains("its author's policy does not grant what it needs"), "{err}");
     // What carries no policy gets the least.
     let bare = devgate_tests::components()?.join("rdma.wasm").display().to_string();
     let (code, out, err) = market.run(&["add", &bare, "--yes"])?;
