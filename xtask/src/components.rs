@@ -2,8 +2,8 @@
 
 mod imports;
 
+use crate::build_paths::BuildPaths;
 use crate::languages::{self, Language};
-use crate::places::Places;
 use crate::workspace::{WASM, cargo, guests, metadata, target};
 use crate::{process, setup};
 use anyhow::{Context, Result, bail};
@@ -50,7 +50,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
 pub(crate) fn build() -> Result<()> {
     let toolchain = setup::ensure(setup::Reach::Toolchain)?;
     let built = target()?.join("guests");
-    let places = Places::here(&guests(), WASM)?;
+    let places = BuildPaths::here(&guests(), WASM)?;
     let mut command = cargo();
     // Not in the host's target folder, whose lock another cargo may hold.
     command
@@ -83,7 +83,7 @@ pub(crate) fn build() -> Result<()> {
 }
 
 /// Adds to the flags in guests/.cargo/config.toml those that keep this machine's folders out.
-fn renamed(places: &Places) -> Result<String> {
+fn renamed(places: &BuildPaths) -> Result<String> {
     let flags = serde_json::to_string(&places.for_rustc())?;
     Ok(format!("target.{WASM}.rustflags={flags}"))
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a command line tool says what it does on its standard output")]
 
+mod build_paths;
 mod chart;
 mod cluster;
 mod components;
@@ -16,7 +17,6 @@ mod manifests;
 mod manual;
 mod monitoring;
 mod package;
-mod places;
 mod process;
 mod release;
 mod setup;

@@ -4,10 +4,10 @@
 mod allowed;
 mod bases;
 mod choices;
-mod facts;
-mod nulls;
+mod null_values;
 #[cfg(test)]
 mod page;
+mod pod_rights;
 pub(crate) mod profiles;
 mod readme;
 mod render;
@@ -48,7 +48,7 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
     for case in &cases {
         let name = case.name();
         let documents = render::chart(programs, &chart(), case)?;
-        let mut wrong = allowed.problems(&case.lists(), &facts::of(&documents));
+        let mut wrong = allowed.problems(&case.lists(), &pod_rights::of(&documents));
         wrong.extend(selectors::problems(&documents));
         wrong.extend(sockets::problems(&documents));
         problems.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
@@ -59,7 +59,7 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
     let plain = read(&rendered, "plain")?;
     for profile in profiles::PROFILES {
         let documents = read(&rendered, profile.name)?;
-        let mut wrong = allowed.problems(profile.lists, &facts::of(&documents));
+        let mut wrong = allowed.problems(profile.lists, &pod_rights::of(&documents));
         // What is nothing without a devgate is held against the one that it goes with.
         let beside = if profile.only.is_some() { &plain[..] } else { &[] };
         wrong.extend(selectors::problems(&[&documents, beside].concat()));
@@ -73,7 +73,7 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
     println!("{} choices of overlays and {} profiles, rendered by helm", cases.len(), profiles::PROFILES.len());
     problems.extend(bases::problems(programs, &rendered, &work("own")?)?);
     problems.extend(values::problems(programs, &chart())?);
-    problems.extend(nulls::problems(programs, &chart())?);
+    problems.extend(null_values::problems(programs, &chart())?);
     problems.extend(readme::problems(programs, &chart())?);
     let packed = crate::chart::pack(&chart(), &work("chart")?, 0)?;
     let from_file = render::chart(programs, &packed, &choices::nothing())?;

@@ -1,10 +1,10 @@
 //! What building components needs, and the ways to get it.
 
-mod ways;
+mod wasm_std;
 
 use anyhow::{Result, bail};
 use std::process::ExitCode;
-pub(crate) use ways::{Toolchain, by_apt, by_rustup, component_linker, has_std, sysroot};
+pub(crate) use wasm_std::{Toolchain, by_apt, by_rustup, component_linker, has_std, sysroot};
 
 pub(crate) fn run() -> Result<ExitCode> {
     println!("A component needs a standard library for {} and wasm-component-ld.", crate::workspace::WASM);
@@ -30,17 +30,17 @@ pub(crate) enum Reach {
 /// # Errors
 /// When no way works; the message says what to do about each.
 pub(crate) fn ensure(reach: Reach) -> Result<Toolchain> {
-    if let Some(toolchain) = ways::found()? {
+    if let Some(toolchain) = wasm_std::found()? {
         return Ok(toolchain);
     }
     let mut all: Vec<(&str, Install)> = vec![("rustup", || by_rustup(crate::workspace::WASM))];
     if reach == Reach::System {
-        all.push(("Debian's packages", ways::by_debian));
+        all.push(("Debian's packages", wasm_std::by_debian));
     }
     let mut problems = Vec::new();
     for (name, install) in all {
         println!("{name}: trying …");
-        match install().and_then(|()| ways::found()) {
+        match install().and_then(|()| wasm_std::found()) {
             Ok(Some(toolchain)) => return Ok(toolchain),
             Ok(None) => problems
                 .push(format!("{name}: counts it as installed, but its files are missing; reinstall the toolchain")),

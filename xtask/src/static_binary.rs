@@ -1,20 +1,20 @@
 //! The static binaries: programs that run on any node and in an empty image, and have the same bytes wherever they are built.
 
 mod contents;
+mod linkers;
 mod machine;
 mod program;
-mod ways;
 
+use crate::build_paths::BuildPaths;
 use crate::dist::{self, Out};
-use crate::places::Places;
 use crate::process;
 use crate::workspace::{cargo, root, target};
 use anyhow::{Context, Result};
+use linkers::Way;
 pub(crate) use machine::Machine;
 pub(crate) use program::{Product, Program};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use ways::Way;
 
 /// What to build.
 #[derive(clap::Args)]
@@ -110,9 +110,9 @@ pub(crate) fn build(product: Product, machine: Machine, profile: Profile, folder
 /// When nothing here builds it, which says what to do; when the build fails; when the program names a folder of this machine; and when
 /// it has something in it that belongs into another program.
 fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path) -> Result<()> {
-    let way = ways::ensure(machine)?;
+    let way = linkers::ensure(machine)?;
     let triple = way.triple(machine);
-    let places = Places::here(&root(), triple)?;
+    let places = BuildPaths::here(&root(), triple)?;
     println!("Building {} for {triple}, {way} (minutes the first time) …", program.name());
     process::run(&mut command(program, machine, &way, profile, &places)?)?;
     let built = target()?.join(triple).join(profile.folder(program)).join(program.name());
@@ -134,7 +134,7 @@ fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path
     dist::announce(&file)
 }
 
-fn command(program: Program, machine: Machine, way: &Way, profile: Profile, places: &Places) -> Result<Command> {
+fn command(program: Program, machine: Machine, way: &Way, profile: Profile, places: &BuildPaths) -> Result<Command> {
     let triple = way.triple(machine);
     let mut command = cargo();
     command.args(["build", "--locked", "--target", triple, "--profile", profile.name(program)]);

@@ -1,7 +1,7 @@
 //! What happens to a recorded node in a script or a test: what the kernel would show afterwards.
 
 use super::world::{Entry, World};
-use super::{description, told};
+use super::{description, diff_events};
 use crate::RecordingError;
 use devgate_node::DeviceAction;
 use devgate_node::parse_number;
@@ -134,11 +134,12 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), RecordingEr
             (path, result)
         }
         Change::Announce(location) => {
-            let result =
-                device(world, &location).and_then(|path| match told::event(world, &path, DeviceAction::Change) {
+            let result = device(world, &location).and_then(|path| {
+                match diff_events::event(world, &path, DeviceAction::Change) {
                     Some(_) => world.announce(&location),
                     None => Err("is part of no subsystem".to_owned()),
-                });
+                }
+            });
             (location, result)
         }
         Change::Say { micros, text } => {

@@ -13,6 +13,7 @@
 
 mod change;
 mod description;
+mod diff_events;
 mod error;
 mod escapes;
 mod follow;
@@ -20,7 +21,6 @@ mod node;
 mod recorded;
 mod recorder;
 mod rewrite;
-mod told;
 mod undo;
 mod world;
 mod write;

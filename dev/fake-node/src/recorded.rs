@@ -1,7 +1,7 @@
 //! A recorded node: a description of devices, as a small file system in memory.
 
 use crate::change::{self, Change};
-use crate::told::{self, Watchers};
+use crate::diff_events::{self, Watchers};
 use crate::world::{Entry, World};
 use crate::{RecordingError, description, undo};
 use devgate_node::tree::{
@@ -36,7 +36,7 @@ impl Recorded {
         let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
         let mut changed = world.clone();
         change::apply(&mut changed, change)?;
-        let events = told::difference(&world, &changed);
+        let events = diff_events::difference(&world, &changed);
         *world = changed;
         drop(world);
         self.watchers.tell(&events);
@@ -51,7 +51,7 @@ impl Recorded {
     /// Becomes another one.
     pub(crate) fn replace(&self, new: World) {
         let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
-        let events = told::difference(&world, &new);
+        let events = diff_events::difference(&world, &new);
         *world = new;
         drop(world);
         self.watchers.tell(&events);

@@ -1,8 +1,8 @@
 //! Parts of a node as a recorded node: what is asked for, and what it takes that the copy answers as the node does.
 
-mod asleep;
 mod device;
-mod outside;
+mod non_device_files;
+mod runtime_pm;
 #[cfg(test)]
 mod tests;
 

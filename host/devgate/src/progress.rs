@@ -44,9 +44,9 @@ impl Progress {
 }
 
 /// A loader that says what it loads where that takes a while: compiling a language's whole runtime takes seconds.
-pub struct Telling<L>(pub Arc<L>);
+pub struct ProgressLoader<L>(pub Arc<L>);
 
-impl<L: Loader> Loader for Telling<L> {
+impl<L: Loader> Loader for ProgressLoader<L> {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         let (loader, of) = (Arc::clone(&self.0), policy.clone());
         let what = format!("loading the component of plugin {}", policy.name);

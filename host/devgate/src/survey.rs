@@ -2,7 +2,7 @@
 
 use crate::components::Components;
 use crate::loader::ComponentLoader;
-use crate::progress::Telling;
+use crate::progress::ProgressLoader;
 use devgate_core::{GrantedNode, Line, Outcome, Surveyed};
 use devgate_node::Node;
 use devgate_policy::Policy;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Loads each component and asks it once for its devices and their health.
 pub(crate) fn survey(runners: Runners, components: Components, policy: &Policy, node: &Node) -> Vec<Surveyed> {
-    let loader = Telling(Arc::new(ComponentLoader::new(runners, components)));
+    let loader = ProgressLoader(Arc::new(ComponentLoader::new(runners, components)));
     devgate_core::survey(policy, node, &loader)
 }
 

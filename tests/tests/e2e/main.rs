@@ -10,6 +10,7 @@
 )]
 
 mod admins;
+mod allocations;
 mod attackers;
 mod bad_components;
 mod bad_policies;
@@ -67,7 +68,6 @@ mod service;
 mod simulate;
 mod small_node;
 mod state;
-mod tenancy;
 mod threats;
 mod version_0_1;
 mod wat_component;

@@ -2,7 +2,7 @@
 //! that it was before.
 
 use super::profiles::{PROFILES, Profile};
-use super::{Programs, at, facts, render};
+use super::{Programs, at, pod_rights, render};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -63,7 +63,7 @@ patches:
 
 /// What is not as the kustomization says, and what it changes besides.
 fn complaints(before: &[Value], after: &[Value]) -> Vec<String> {
-    let (was, is) = (facts::of(before), facts::of(after));
+    let (was, is) = (pod_rights::of(before), pod_rights::of(after));
     let changed = was.symmetric_difference(&is);
     let mut found: Vec<String> = changed.map(|fact| format!("it changes \"{fact}\"")).collect();
     for document in after {

@@ -1,6 +1,6 @@
 //! One device, as its description says it.
 
-use super::asleep::{is_asleep, is_kept};
+use super::runtime_pm::{is_asleep, is_kept};
 use super::{Depth, Recorder};
 use crate::description::Description;
 use crate::escapes::escape as escaped;

@@ -1,13 +1,13 @@
 //! Where a running host answers: a port, if it is asked for, and a socket for those who may know everything.
 
+mod connections;
 mod local;
 mod network;
-mod places;
 
 use super::Monitored;
 use super::http::{Audience, answer};
 use crate::cli::MonitoringArgs;
-use places::Places;
+use connections::Connections;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ async fn accept<L: Listener, F>(listener: L, answer: impl Fn(L::Connection, Audi
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let mut places = Places::new();
+    let mut places = Connections::new();
     loop {
         let Ok((connection, peer, audience)) = listener.next().await else {
             tokio::time::sleep(PAUSE).await;

@@ -11,9 +11,9 @@ use std::process::Command;
 
 /// Folders and what they are called instead.
 #[derive(Debug, Default)]
-pub(crate) struct Places(Vec<(PathBuf, String)>);
+pub(crate) struct BuildPaths(Vec<(PathBuf, String)>);
 
-impl Places {
+impl BuildPaths {
     /// Those that compilers see here when they build this workspace for this target.
     ///
     /// # Errors
@@ -97,8 +97,8 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn places() -> Places {
-        let mut places = Places::default();
+    fn places() -> BuildPaths {
+        let mut places = BuildPaths::default();
         places.add(Path::new("/home/me/devgate/target"), "/target");
         places.add(Path::new("/home/me/devgate"), "/devgate");
         places.add(Path::new("/home/me/devgate"), "/again");
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn white_space_cannot_be_said_to_compilers_of_c() {
-        let mut places = Places::default();
+        let mut places = BuildPaths::default();
         places.add(Path::new("/home/my own"), "/devgate");
         assert!(places.for_cc().is_err());
     }

@@ -10,11 +10,11 @@ const MAX_CONNECTIONS: usize = 32;
 const MAX_OF_ONE: usize = 8;
 
 /// The connections that are open, the oldest first.
-pub(super) struct Places<P> {
+pub(super) struct Connections<P> {
     taken: VecDeque<(P, AbortHandle)>,
 }
 
-impl<P: Copy + PartialEq> Places<P> {
+impl<P: Copy + PartialEq> Connections<P> {
     pub(super) fn new() -> Self {
         Self { taken: VecDeque::new() }
     }
@@ -45,7 +45,7 @@ impl<P: Copy + PartialEq> Places<P> {
     }
 }
 
-impl<P> Drop for Places<P> {
+impl<P> Drop for Connections<P> {
     /// What serves no more leaves no connection open.
     fn drop(&mut self) {
         self.taken.iter().for_each(|(_, open)| open.abort());
@@ -58,7 +58,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     /// Connects, and stays until it is closed.
-    fn connect(places: &mut Places<u8>, peer: u8) -> JoinHandle<()> {
+    fn connect(places: &mut Connections<u8>, peer: u8) -> JoinHandle<()> {
         let open = tokio::spawn(std::future::pending());
         places.take(peer, open.abort_handle());
         open
@@ -71,7 +71,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_peer_pushes_out_nobody_but_himself() {
-        let mut places = Places::new();
+        let mut places = Connections::new();
         let other = connect(&mut places, 0);
         let first = connect(&mut places, 1);
         let more: Vec<_> = (0..100).map(|_| connect(&mut places, 1)).collect();
@@ -82,7 +82,7 @@ mod tests {
 
     #[tokio::test]
     async fn where_all_are_too_many_whoever_has_the_most_gives_way() {
-        let mut places = Places::new();
+        let mut places = Connections::new();
         let alone = connect(&mut places, 0);
         for peer in 1..=40 {
             connect(&mut places, peer);
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_has_gone_has_no_place() {
-        let mut places = Places::new();
+        let mut places = Connections::new();
         for _ in 0..MAX_OF_ONE - 1 {
             connect(&mut places, 1).abort();
             tokio::task::yield_now().await;
