@@ -22,6 +22,7 @@ use devgate_oci::Store;
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_runner::{CodeCache, NotCached, Runners};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,7 +74,8 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     }
     say_fence(&fence);
     let node = (sources.node)(&args.node_root)?;
-    let _lock = state_dir::lock(args, &fence, &runtime, &stop)?;
+    // Not let go of before the process ends: a write that the disk holds up must be over before another host reads.
+    let _lock = ManuallyDrop::new(state_dir::lock(args, &fence, &runtime, &stop)?);
     if stop.is_cancelled() {
         return Ok(());
     }
