@@ -134,7 +134,7 @@ mod tests {
         std::fs::write(&file, format!("{HEAD}{text}")).unwrap();
         // What lies beside a file that was named is not the policy's.
         std::fs::write(dir.path().join("compose.yaml"), "services: {}\n").unwrap();
-        let policy = policy::read(&[file.clone()]).unwrap();
+        let policy = policy::read(std::slice::from_ref(&file)).unwrap();
         let a = policy.plugins.values().find(|plugin| plugin.name.as_str() == "a").unwrap();
         let read = PolicyText::read(&file, a).unwrap();
         let source = ComponentSource::File { path: "g.wasm".to_owned(), sha256: Some([0x22; 32]) };

@@ -193,16 +193,24 @@ fn loss(key: &(String, String), old: &Offered, new: &Offered) -> Option<&'static
 }
 
 fn resources(old: &Offered, new: &Offered) -> Vec<ResourceChange> {
-    let mut counts: BTreeMap<&str, [Devices; 2]> = BTreeMap::new();
-    for (side, offered) in [old, new].into_iter().enumerate() {
-        for unit in offered.units.values() {
-            let count = &mut counts.entry(&unit.resource).or_default()[side];
-            count.devices += unit.devices;
-            count.healthy += if unit.unhealthy.is_none() { unit.devices } else { 0 };
-        }
+    let (before, after) = (devices(old), devices(new));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
+    let change = |name: &str| {
+        let of = |side: &BTreeMap<&str, Devices>| side.get(name).copied().unwrap_or_default();
+        ResourceChange { resource: name.to_owned(), before: of(&before), after: of(&after) }
+    };
+    names.into_iter().map(change).filter(|change| change.before != change.after).collect()
+}
+
+/// By resource.
+fn devices(offered: &Offered) -> BTreeMap<&str, Devices> {
+    let mut counts: BTreeMap<&str, Devices> = BTreeMap::new();
+    for unit in offered.units.values() {
+        let count = counts.entry(&unit.resource).or_default();
+        count.devices += unit.devices;
+        count.healthy += if unit.unhealthy.is_none() { unit.devices } else { 0 };
     }
-    let changed = counts.into_iter().filter(|(_, [before, after])| before != after);
-    changed.map(|(name, [before, after])| ResourceChange { resource: name.to_owned(), before, after }).collect()
+    counts
 }
 
 /// A unit is known by its id; one that goes while another comes of the same hardware has another id.
@@ -213,15 +221,18 @@ fn units(old: &Offered, new: &Offered) -> Vec<UnitChange> {
         match new.units.get(id) {
             Some(now) => changes.extend(differences(id, unit, now)),
             None => {
-                let twin = coming.iter().find(|(_, other)| other.hardware == unit.hardware).map(|(id, _)| *id);
-                let twin = twin.filter(|_| !unit.hardware.is_empty());
-                let (kind, after) = match twin {
-                    Some(twin) => (Kind::Renumbered, vec![named(twin, &new.units[twin].resource)]),
-                    None => (Kind::Goes, Vec::new()),
+                let is_twin = |(_, other): &(&&String, &&OfferedUnit)| {
+                    other.hardware == unit.hardware && !unit.hardware.is_empty()
                 };
-                let before = twin.map(|_| named(id, &unit.resource)).into_iter().collect();
-                changes.push(UnitChange::of(kind, id, &unit.resource, before, after));
-                if let Some(twin) = twin {
+                let twin = coming.iter().find(is_twin).map(|(id, other)| (*id, named(id, &other.resource)));
+                changes.push(match &twin {
+                    Some((_, now)) => {
+                        let (was, now) = (vec![named(id, &unit.resource)], vec![now.clone()]);
+                        UnitChange::of(Kind::Renumbered, id, &unit.resource, was, now)
+                    }
+                    None => UnitChange::of(Kind::Goes, id, &unit.resource, Vec::new(), Vec::new()),
+                });
+                if let Some((twin, _)) = twin {
                     coming.remove(twin);
                 }
             }

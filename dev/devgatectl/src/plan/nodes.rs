@@ -1,6 +1,7 @@
 //! The recorded nodes of a plan, and what is held on them.
 
 use devgate::exit;
+use devgate::node::{recorded_name, recordings};
 use devgate_fake_node::RecordedNode;
 use devgate_types::escape;
 use serde::Deserialize;
@@ -9,8 +10,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// What a recording's name ends with.
-const ENDINGS: [&str; 2] = [".umockdev", ".umockdev.gz"];
 /// The largest file of what is held.
 const MAX_HELD: u64 = 64 << 20;
 
@@ -50,52 +49,22 @@ struct HeldAllocation {
 /// Reads all of them. Says of each that cannot be read why, not of the first alone.
 pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<PlannedNode>> {
     let (mut nodes, mut problems) = (Vec::new(), Vec::new());
-    for path in paths {
-        match files(path) {
-            Err(why) => problems.push(format!("nodes {}: {why}", path.display())),
-            Ok(files) => {
-                for file in files {
-                    match PlannedNode::read(&file) {
-                        Ok(node) => nodes.push(node),
-                        Err(why) => problems.push(why),
-                    }
-                }
-            }
+    for file in recordings(paths)? {
+        match PlannedNode::read(&file) {
+            Ok(node) => nodes.push(node),
+            Err(why) => problems.push(why),
         }
     }
     if problems.is_empty() { Ok(nodes) } else { Err(exit::with_code(exit::NODE, problems.join("\n"))) }
 }
 
-/// The file itself, or the recordings in a folder, in the order of their names.
-fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.metadata()?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let entries: Vec<_> = path.read_dir()?.collect::<io::Result<_>>()?;
-    let mut files: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
-    files.retain(|file| file.is_file() && ENDINGS.iter().any(|ending| name(file).ends_with(ending)));
-    files.sort();
-    if files.is_empty() {
-        let why = format!("no file in it ends with {}; `devgatectl record` makes one", ENDINGS.join(" or "));
-        return Err(io::Error::new(io::ErrorKind::NotFound, why));
-    }
-    Ok(files)
-}
-
-fn name(file: &Path) -> String {
-    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 impl PlannedNode {
     fn read(file: &Path) -> Result<Self, String> {
         let recorded = RecordedNode::open(file).map_err(|why| why.to_string())?;
-        let name = name(file);
-        let ending = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
-        let name = ending.unwrap_or(&name);
+        let name = recorded_name(file);
         let held = file.with_file_name(format!("{name}.held.json"));
         let (held, incomplete) = held_in(&held).map_err(|why| format!("held devices {}: {why}", held.display()))?;
-        let known =
-            KnownNode { name: escape(name, 200), file: escape(&file.to_string_lossy(), 1024), held, incomplete };
+        let known = KnownNode { name, file: escape(&file.to_string_lossy(), 1024), held, incomplete };
         Ok(Self { known, recorded })
     }
 }

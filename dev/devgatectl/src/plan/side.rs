@@ -18,10 +18,13 @@ pub(crate) struct Side {
     loader: LoadedOnce,
 }
 
+/// What came of loading a component.
+type Loaded = Result<Arc<dyn Component>, LoadFailure>;
+
 /// Loads each plugin's component once, whatever the number of nodes.
 struct LoadedOnce {
     loader: ComponentLoader,
-    loaded: Mutex<HashMap<String, Result<Arc<dyn Component>, LoadFailure>>>,
+    loaded: Mutex<HashMap<String, Loaded>>,
     costs: Costs,
 }
 
@@ -43,7 +46,7 @@ impl Side {
 }
 
 impl Loader for LoadedOnce {
-    fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
+    fn load(&self, policy: &PluginPolicy) -> Loaded {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let known = loaded.entry(policy.name.to_string());
         let measured = |inner| -> Arc<dyn Component> {
