@@ -62,7 +62,7 @@ pub(crate) fn kubernetes() -> Result<PathBuf> {
 }
 
 fn command(options: &Options) -> Result<Command> {
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate-cluster"]))?;
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate-cluster", "--bin", "devgatectl"]))?;
     let program = target()?.join("debug/devgate-cluster");
     let mut command = Command::new(&program);
     command.arg("--dir").arg(target()?.join("cluster"));

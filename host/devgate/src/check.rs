@@ -6,6 +6,7 @@ mod finding;
 mod grants;
 mod memory;
 mod names;
+mod nodes;
 mod overlaps;
 mod placeholders;
 mod pods;
@@ -21,10 +22,12 @@ use component::ComponentFacts;
 use devgate_core::Grants;
 use devgate_node::{LogSource, Node};
 use devgate_policy::PluginPolicy;
+use devgate_runner::Runners;
 use finding::{Finding, Severity};
 use grants::GrantFacts;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is shown; its names are those of the JSON form.
@@ -65,7 +68,10 @@ struct PluginReport {
 
 /// Runs the command.
 pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
-    let report = report(args, sources)?;
+    if !args.nodes.is_empty() {
+        return nodes::check(args, sources);
+    }
+    let report = report(args, &args.place.node_root, sources.runners(None)?, sources)?;
     match args.output {
         Output::Text => output::print(&text::of(&report))?,
         Output::Json => output::print_json(&report)?,
@@ -74,15 +80,16 @@ pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
-fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
+/// Of the node at a root.
+fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> anyhow::Result<Report> {
     let policy = policy::read_of(&args.place)?;
-    let node = (sources.node)(&args.place.node_root)?;
+    let node = (sources.node)(root)?;
     if !node.has_devices() && !node.is_recorded() {
         return Err(exit::with_code(
             exit::NODE,
             format!(
                 "node {}: there is no device tree: neither sys/class nor sys/bus has anything in it; name the node's root with --node-root",
-                args.place.node_root.display()
+                root.display()
             ),
         ));
     }
@@ -92,10 +99,9 @@ fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
         args.place.pull,
         (sources.puller)(),
     );
-    let runners = sources.runners(None)?;
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
-    let cdi = names::known(&node, &args.place.node_root);
+    let cdi = names::known(&node, root);
     for plugin in policy.plugins.values() {
         let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
@@ -130,7 +136,7 @@ fn report(args: &CheckArgs, sources: Sources) -> anyhow::Result<Report> {
         memory::look(&policy, &mut plugins);
     }
     pods::look(&node, &args.pod_resources_dir, &mut plugins);
-    Ok(Report::new(args, &node, plugins))
+    Ok(Report::new(root, &node, plugins))
 }
 
 /// Where the lines of the kernel's log that a plugin is granted would come from.
@@ -147,7 +153,7 @@ fn kernel_log(node: &Node, plugin: &PluginPolicy, findings: &mut Vec<Finding>) -
 }
 
 impl Report {
-    fn new(args: &CheckArgs, node: &Node, mut plugins: Vec<PluginReport>) -> Self {
+    fn new(root: &Path, node: &Node, mut plugins: Vec<PluginReport>) -> Self {
         for plugin in &mut plugins {
             plugin.findings.sort_by_key(|finding| finding.severity);
         }
@@ -157,7 +163,7 @@ impl Report {
         };
         Self {
             landlock: (!node.is_recorded()).then(Fence::probe),
-            node: devgate_types::escape(&args.place.node_root.to_string_lossy(), 1024),
+            node: devgate_types::escape(&root.to_string_lossy(), 1024),
             recorded: node.is_recorded(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),

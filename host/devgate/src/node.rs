@@ -3,7 +3,9 @@
 use crate::exit;
 use devgate_node::{Node, NodeError};
 use devgate_runner::{CodeCache, Program, ProgramError, Programs, Runners};
-use std::path::Path;
+use devgate_types::escape;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 /// Opens the node that `--node-root` names. The error has its exit code.
 pub type OpenNode = fn(&Path) -> anyhow::Result<Node>;
@@ -28,6 +30,48 @@ impl Sources {
         let programs = (self.programs)().map_err(|error| exit::with_code(exit::NODE, error.to_string()))?;
         Ok(Runners::new(programs, kept)?)
     }
+}
+
+/// What a recording's name ends with.
+pub const RECORDINGS: [&str; 2] = [".umockdev", ".umockdev.gz"];
+
+/// The recordings that `--nodes` means: each file itself, or those in a folder in the order of their names.
+///
+/// # Errors
+/// Where there is none; with its exit code.
+pub fn recordings(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in paths {
+        let wrong = |why: &dyn Display| exit::with_code(exit::NODE, format!("nodes {}: {why}", path.display()));
+        if !path.metadata().map_err(|error| wrong(&error))?.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let is_one = |file: &PathBuf| RECORDINGS.iter().any(|ending| name(file).ends_with(ending)) && file.is_file();
+        let entries = path.read_dir().map_err(|error| wrong(&error))?;
+        let mut files = Vec::new();
+        for entry in entries {
+            files.extend(Some(entry.map_err(|error| wrong(&error))?.path()).filter(is_one));
+        }
+        if files.is_empty() {
+            let why = format!("no file in it ends with {}; `devgatectl record` makes one", RECORDINGS.join(" or "));
+            return Err(wrong(&why));
+        }
+        files.sort();
+        all.extend(files);
+    }
+    Ok(all)
+}
+
+/// What a recording's node is called: its file's name without the ending.
+pub fn recorded_name(file: &Path) -> String {
+    let name = name(file);
+    let ending = RECORDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    escape(ending.unwrap_or(&name), 200)
+}
+
+fn name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A live node alone: what `devgate` opens. Recorded ones are devgatectl's, and the error for a file says so.

@@ -331,6 +331,17 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         self.kubectl(&[&["-n", "devgate", "exec", &name, "--", "/devgate"], words].concat())
     }
 
+    /// Runs devgatectl as an admin does, with kubectl in the PATH.
+    ///
+    /// # Errors
+    /// When it was not built with this program, or ends with another code than 0; what it printed is in the error.
+    pub(crate) fn devgatectl(&self, words: &[&str]) -> Result<String> {
+        let program = std::env::current_exe()?.with_file_name("devgatectl");
+        let kubectl = self.given.kubectl.parent().map(|dir| dir.display().to_string()).unwrap_or_default();
+        let path = format!("{kubectl}:{}", std::env::var("PATH").unwrap_or_default());
+        process::read(self.admin(&program).args(words).env("PATH", path))
+    }
+
     /// The version that the chart installs.
     ///
     /// # Errors

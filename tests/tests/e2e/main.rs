@@ -18,6 +18,7 @@ mod by_name;
 mod call;
 mod chaos;
 mod check;
+mod check_nodes;
 mod cleanup;
 mod cncf_library;
 mod colour;

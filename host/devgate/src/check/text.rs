@@ -94,7 +94,7 @@ fn units(report: &PluginReport) -> Option<String> {
 }
 
 /// One finding, with all places where the same was found.
-fn finding_line(text: &mut String, finding: &Finding, places: &[String]) {
+pub(super) fn finding_line(text: &mut String, finding: &Finding, places: &[String]) {
     let (style, severity) = match finding.severity {
         Severity::Error => (BAD, "ERROR"),
         Severity::Warning => (WARNING, "warning"),

@@ -116,6 +116,7 @@ pub(super) const CHECK_HELP: &str = "\
 Examples:
   devgate check --policy policy.yaml                                this node
   devgatectl check --policy policy.d --node-root recorded.umockdev     a recorded one, anywhere
+  devgatectl check --policy policy.d --nodes nodes --strict            all kinds of nodes that are recorded there
   devgate check --policy policy.yaml --run                          start each component once, too
   devgate check --policy policy.yaml --strict --output json         in a pipeline
   kubectl -n devgate exec POD -- devgate check                      in a cluster, the policy that came to the node
@@ -136,6 +137,11 @@ pub struct CheckArgs {
     /// The kubelet's directory with the socket that tells which pods have which devices
     #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/pod-resources")]
     pub(crate) pod_resources_dir: PathBuf,
+
+    /// Recorded nodes, one for each kind in the cluster, in place of this one: files, or folders of them. What matches nothing on one is
+    /// said only where it matches nothing on any; each finding once, with its nodes. For devgatectl
+    #[arg(long, value_name = "PATH", conflicts_with = "node_root")]
+    pub(crate) nodes: Vec<PathBuf>,
 
     /// Load each component and ask it once for its devices and their health, as `explain` does
     #[arg(long)]

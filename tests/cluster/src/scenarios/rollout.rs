@@ -51,6 +51,10 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         bail!("the pod is not of the other image");
     }
     after("back", "back", &|| rollout(&["undo", "daemonset/devgate"]).map(drop))?;
+    let fleet = cluster.devgatectl(&["fleet"])?;
+    if !fleet.contains("\n1 node, 0 not well; ") {
+        bail!("devgatectl fleet: {fleet}");
+    }
     let other = match &cluster.given.before {
         Some(before) => format!("the version before, {}", before.display()),
         None => "this version".to_owned(),
