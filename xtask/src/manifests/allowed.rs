@@ -10,7 +10,7 @@ use std::path::Path;
 #[serde(transparent)]
 pub(super) struct Allowed(pub(super) BTreeMap<String, Vec<Entry>>);
 
-/// One thing that a pod has, as [`super::facts`] says it.
+/// One thing that a pod has, as [`super::pod_rights`] says it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {

@@ -14,7 +14,7 @@ const MAX_FILES: usize = 20_000;
 pub(super) struct Sources(BTreeMap<PathBuf, (Option<SystemTime>, u64)>);
 
 impl Sources {
-    /// Of files and of folders with all beneath them. Of `source` only what somebody writes: no hidden file, no folder that a
+    /// Of files and of folders with all beneath them. Of `source` only what a person writes: no hidden file, no folder that a
     /// build makes, no component.
     ///
     /// # Errors
