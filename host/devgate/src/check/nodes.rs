@@ -1,7 +1,7 @@
 //! `check --nodes`: a policy on each kind of node of a cluster, and each finding once.
 
 use super::finding::{Finding, Severity};
-use super::text::finding_line;
+use super::text::{finding_line, totals};
 use super::{Report, report};
 use crate::cli::{CheckArgs, Output};
 use crate::node::{Sources, recorded_name, recordings};
@@ -97,14 +97,7 @@ impl NodesReport {
                 let _ = writeln!(text, "  idle on {}", named(&plugin.idle));
             }
         }
-        let _ = writeln!(
-            text,
-            "\n{}, {}, {} in {}",
-            count(self.errors, "error"),
-            count(self.warnings, "warning"),
-            count(self.dangers, "danger"),
-            count(self.plugins.len(), "plugin")
-        );
+        text += &totals([self.errors, self.warnings, self.dangers], self.plugins.len());
         let findings = self.plugins.iter().flat_map(|plugin| &plugin.findings);
         if let Some(worst) = findings.min_by_key(|found| found.finding.severity) {
             let _ = writeln!(text, "next: {} help {}", program(), worst.finding.code);

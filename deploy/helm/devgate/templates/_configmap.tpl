@@ -1,7 +1,9 @@
+{{- define "devgate.configmap" -}}
 {{- $policy := .Values.policy | default dict }}
-{{- if not (or .Values.cleanup $policy.existingConfigMap) }}
+{{- if not $policy.existingConfigMap }}
 {{- if not (without (values ($policy.files | default dict)) nil "") }}
-{{- fail "policy.files: there is none, and devgate starts nowhere without a policy; set one, or policy.existingConfigMap" }}
+{{- $of := ternary (printf "groups.%s." .Group) "" (ne .Group "") }}
+{{- fail (printf "%spolicy.files: there is none, and devgate starts nowhere without a policy; set one, or policy.existingConfigMap" $of) }}
 {{- end }}
 apiVersion: v1
 kind: ConfigMap
@@ -16,4 +18,5 @@ data:
   {{- toYaml (dict $name $text) | nindent 2 }}
   {{- end }}
   {{- end }}
+{{- end }}
 {{- end }}

@@ -1,11 +1,12 @@
+{{- define "devgate.networkpolicy" -}}
 {{- $oci := .Values.oci | default dict }}
-{{- if and .Values.networkPolicy.enabled (not .Values.cleanup) }}
+{{- if .Values.networkPolicy.enabled }}
 # In: probes and metrics. Out: nothing but what is below. It holds where the cluster's network enforces policies; the kubelet's own
 # probes pass in any case.
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  name: {{ include "devgate.name" . }}
+  name: {{ include "devgate.workload" . }}
   namespace: {{ .Release.Namespace }}
   labels:
     {{- include "devgate.labels" . | nindent 4 }}
@@ -33,4 +34,5 @@ spec:
   {{- else }}
   egress: []
   {{- end }}
+{{- end }}
 {{- end }}

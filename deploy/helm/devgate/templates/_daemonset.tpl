@@ -1,4 +1,4 @@
-{{- if not .Values.cleanup }}
+{{- define "devgate.daemonset" -}}
 {{- $on := .Values.overlays | default dict }}
 {{- $oci := .Values.oci | default dict }}
 {{- if and $oci.credentialsSecret (not $on.oci) }}
@@ -18,7 +18,7 @@
 apiVersion: apps/v1
 kind: DaemonSet
 metadata:
-  name: {{ include "devgate.name" . }}
+  name: {{ include "devgate.workload" . }}
   namespace: {{ .Release.Namespace }}
   labels:
     {{- include "devgate.labels" . | nindent 4 }}
