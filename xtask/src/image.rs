@@ -184,8 +184,8 @@ mod tests {
         }
         let chart: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/Chart.yaml")).unwrap();
         assert_eq!(chart["appVersion"], dist::version().unwrap().as_str());
-        for (file, times) in [("daemonset", 1), ("cleanup", 2)] {
-            let template = text(&format!("deploy/helm/devgate/templates/{file}.yaml"));
+        for (file, times) in [("_daemonset.tpl", 1), ("cleanup.yaml", 2)] {
+            let template = text(&format!("deploy/helm/devgate/templates/{file}"));
             let named = "image: {{ include \"devgate.image\" . | quote }}\n";
             assert_eq!(template.matches(named).count(), times, "{file}");
         }
