@@ -26,6 +26,8 @@ pub struct Host {
     pub kubelet: StandIn,
     dir: TempDir,
     node_root: PathBuf,
+    /// The names of policy and status socket in it.
+    names: (String, String),
     log_filter: String,
     heard: bool,
     more: Vec<String>,
@@ -81,11 +83,11 @@ impl Host {
         };
         let mut child = command
             .arg("run")
-            .args([Path::new("--policy"), &root.join("policy.yaml")])
+            .args([Path::new("--policy"), &root.join(&self.names.0)])
             .args([Path::new("--kubelet-dir"), &root.join("plugins"), Path::new("--node-root"), &self.node_root])
             .args([Path::new("--state-dir"), &root.join("state")])
             .args([Path::new("--nfd-dir"), &root.join("nfd")])
-            .args([Path::new("--status-socket"), &root.join("status.sock")])
+            .args([Path::new("--status-socket"), &root.join(&self.names.1)])
             .args([Path::new("--pod-resources-dir"), &root.join("pods")])
             .args(&self.more)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
@@ -180,6 +182,21 @@ impl Host {
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has another policy, of this name in the directory, given to the process that is spawned next.
+    pub fn policy_at(&mut self, name: &str) {
+        name.clone_into(&mut self.names.0);
+    }
+
+    /// Has the process that is spawned next answer on this socket in the directory.
+    ///
+    /// # Errors
+    /// When a directory for it cannot be made.
+    pub fn status_at(&mut self, name: &str) -> anyhow::Result<()> {
+        name.clone_into(&mut self.names.1);
+        let above = self.dir().join(name).parent().map(Path::to_owned).context("a directory")?;
+        Ok(std::fs::create_dir_all(above)?)
     }
 
     /// Has other options given to the process that is spawned next.

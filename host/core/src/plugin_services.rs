@@ -4,6 +4,7 @@ use crate::allocations::Allocations;
 use crate::component_state::ComponentState;
 use crate::kernel_log::MatchedLines;
 use crate::ledger::{Ledger, PluginIndex};
+use crate::state::Dir;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};
@@ -54,14 +55,15 @@ impl PluginServices {
         }
     }
 
-    /// For a look that serves no consumer: nothing is read of the kernel's log, nothing is kept, and nothing is held.
-    pub(crate) fn none(policy: &PluginPolicy) -> Self {
+    /// For a look that serves no consumer: nothing is read of the kernel's log, nothing is kept, and nothing is held. What the component
+    /// finds as stored is a copy.
+    pub(crate) fn none(policy: &PluginPolicy, state: Option<&Dir>) -> Self {
         let matched_lines = Arc::new(MatchedLines::new(policy.kernel_log.clone(), None));
         // A look at one moment has heard nothing, which is no fault of the log's.
         matched_lines.is_read();
         Self {
             matched_lines,
-            component_state: ComponentState::new(None, &policy.name),
+            component_state: ComponentState::new(state, &policy.name).copy(),
             ledger: Ledger::new([policy.name.to_string()]),
             allocations: Allocations::forgetful(),
             index: PluginIndex(0).into(),

@@ -5,18 +5,19 @@ use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The file in the state directory that is locked.
 pub(crate) const FILE: &str = "host.lock";
-/// How often a host looks whether it can have the directory.
-const LOOK: Duration = Duration::from_millis(100);
+
+/// The socket in the state directory on which the host that has it is asked to hand over.
+pub const HOST_SOCKET: &str = "host.sock";
 
 /// The use of a state directory, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct StateDirLock {
-    /// The file, and the directory itself: a file that an admin removes keeps no other host away. Earlier builds lock the file alone.
-    _locked: (File, File),
+    /// The file, and the directory itself: a file that an admin removes keeps no other host away, and one that cannot be made lets none in.
+    /// Earlier builds lock the file alone.
+    _locked: (Option<File>, File),
 }
 
 /// Why a state directory cannot be had for oneself.
@@ -34,12 +35,12 @@ pub enum NotLocked {
 }
 
 impl StateDirLock {
-    /// A host's; the directory is made if it is not there, for its owner alone. Blocks while another host or a cleanup uses it, as long
-    /// as `goes_on` is true, which is asked before each further look; nothing if it is not.
+    /// A host's; the directory is made if it is not there, for its owner alone. Blocks while another host or a cleanup uses it: `wait`
+    /// waits before each further look, and says whether there is to be one; nothing where not.
     ///
     /// # Errors
     /// Where the directory or the lock's file cannot be made or locked.
-    pub fn of_host(dir: &Path, mut goes_on: impl FnMut() -> bool) -> Result<Option<Self>, NotLocked> {
+    pub fn of_host(dir: &Path, mut wait: impl FnMut() -> bool) -> Result<Option<Self>, NotLocked> {
         loop {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             match Self::now(dir, true) {
@@ -49,10 +50,9 @@ impl StateDirLock {
                 Err(NotLocked::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
-            if !goes_on() {
+            if !wait() {
                 return Ok(None);
             }
-            std::thread::sleep(LOOK);
         }
     }
 
@@ -76,13 +76,26 @@ impl StateDirLock {
         if std::fs::symlink_metadata(&path).is_ok_and(|look| !look.is_file()) {
             return Err(NotLocked::NoFile(path));
         }
-        let (file, itself) = (lockfile::open(&path, make)?, File::open(dir)?);
+        let itself = File::open(dir)?;
+        let file = match lockfile::open(&path, make) {
+            Ok(file) => file,
+            // On a disk that takes no file, the directory's lock is what there is.
+            Err(error) if takes_no_file(&error) => {
+                return Ok(locked(itself.try_lock())?.then_some(Self { _locked: (None, itself) }));
+            }
+            Err(error) => return Err(error.into()),
+        };
         // A file that is not there any more was a cleanup's that was quicker, or is in a directory that is not there any more.
         // Where the file system locks no directories, the file's lock is what there is.
         let is_alone =
             locked(file.try_lock())? && locked(itself.try_lock()).unwrap_or(true) && lockfile::is_at(&file, &path);
-        Ok(is_alone.then_some(Self { _locked: (file, itself) }))
+        Ok(is_alone.then_some(Self { _locked: (Some(file), itself) }))
     }
+}
+
+fn takes_no_file(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), ReadOnlyFilesystem | StorageFull | QuotaExceeded | PermissionDenied)
 }
 
 /// Whether it is locked now, and not by another process.
@@ -98,6 +111,12 @@ fn locked(result: Result<(), TryLockError>) -> io::Result<bool> {
 mod tests {
     use super::*;
     use std::sync::mpsc;
+    use std::time::Duration;
+
+    fn paused(waits: &mpsc::Sender<()>) -> bool {
+        std::thread::sleep(Duration::from_millis(10));
+        waits.send(()).is_ok()
+    }
 
     fn host(dir: &Path) -> StateDirLock {
         StateDirLock::of_host(dir, || false).unwrap().unwrap()
@@ -115,8 +134,7 @@ mod tests {
         assert!(is_used(dir.path()), "a cleanup finds the host");
         assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none(), "and so does another host");
         let (place, (waits, seen)) = (dir.path().to_owned(), mpsc::channel());
-        let second =
-            std::thread::spawn(move || StateDirLock::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
+        let second = std::thread::spawn(move || StateDirLock::of_host(&place, || paused(&waits)).unwrap().unwrap());
         seen.recv().unwrap();
         drop(first);
         let second = second.join().unwrap();
@@ -135,8 +153,7 @@ mod tests {
         assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none(), "unless it is told to stop");
         let place = dir.path().to_owned();
         let (waits, seen) = mpsc::channel();
-        let host =
-            std::thread::spawn(move || StateDirLock::of_host(&place, || waits.send(()).is_ok()).unwrap().unwrap());
+        let host = std::thread::spawn(move || StateDirLock::of_host(&place, || paused(&waits)).unwrap().unwrap());
         seen.recv().unwrap();
         // The host makes its file again while it waits.
         while let Err(error) = std::fs::remove_dir_all(dir.path()) {

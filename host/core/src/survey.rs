@@ -13,6 +13,7 @@ use crate::loader::{LoadFailure, Loader};
 use crate::look::{matched, verdicts};
 use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
+use crate::state::Dir;
 use crate::unit_table::{OutsideCauses, UnitTable};
 use crate::units::{Cause, Causes, GrantedNode, Rejection};
 use devgate_node::{DevicePath, Node};
@@ -20,6 +21,8 @@ use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
 use devgate_types::component::Component;
 use devgate_types::{PluginName, ResourceName, UnitId};
 use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What one plugin would do here.
@@ -139,11 +142,23 @@ impl Surveyed {
 /// never answers is waited for.
 #[must_use]
 pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed> {
+    survey_with(policy, node, loader, None)
+}
+
+/// The same as a host that starts in this state directory would find it: components have what they stored there.
+///
+/// # Errors
+/// Where the directory cannot be looked at.
+pub fn survey_in(state_dir: &Path, policy: &Policy, node: &Node, loader: &dyn Loader) -> io::Result<Vec<Surveyed>> {
+    Ok(survey_with(policy, node, loader, Dir::look(state_dir)?.as_ref()))
+}
+
+fn survey_with(policy: &Policy, node: &Node, loader: &dyn Loader, state: Option<&Dir>) -> Vec<Surveyed> {
     let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
     let plugins = policy.plugins.values().enumerate();
     let looks: Vec<_> = plugins
         .map(|(index, policy)| {
-            let look = Look::at(policy, node, loader);
+            let look = Look::at(policy, node, loader, state.cloned());
             let footprints = look.units.inventory().footprints(policy, &Allocations::forgetful());
             ledger.report(PluginIndex(index), footprints);
             look
@@ -156,6 +171,7 @@ pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed
 /// One plugin, while it is looked at.
 struct Look {
     grants: Arc<Grants>,
+    state: Option<Dir>,
     log_capture: LogCapture,
     outcome: Outcome,
     component: Option<Arc<dyn Component>>,
@@ -166,12 +182,13 @@ struct Look {
 
 impl Look {
     /// Up to what it claims.
-    fn at(policy: &PluginPolicy, node: &Node, loader: &dyn Loader) -> Self {
+    fn at(policy: &PluginPolicy, node: &Node, loader: &dyn Loader, state: Option<Dir>) -> Self {
         let log_capture = LogCapture::default();
         let mut grants = Grants::new(node.clone(), Arc::new(policy.clone()));
         grants.log_capture = Some(log_capture.clone());
         let mut look = Self {
             grants: Arc::new(grants),
+            state,
             log_capture,
             outcome: Outcome::Answered,
             component: None,
@@ -207,7 +224,7 @@ impl Look {
     fn host(&self) -> CallHost {
         let policy = &self.grants.policy;
         let limits = Arc::new(policy.limits.for_devices(self.devices));
-        let services = Arc::new(PluginServices::none(policy));
+        let services = Arc::new(PluginServices::none(policy, self.state.as_ref()));
         CallHost::new(Arc::clone(&self.grants), services, limits)
     }
 

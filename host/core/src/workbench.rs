@@ -78,7 +78,7 @@ impl Workbench {
         let mut grants = Grants::new(node.clone(), Arc::clone(policy));
         grants.log_capture = Some(log_capture.clone());
         let devices = matched(&grants).or_else(|_| grants.matched())?;
-        let services = Arc::new(PluginServices::none(policy));
+        let services = Arc::new(PluginServices::none(policy, None));
         if node.is_recorded() && !policy.kernel_log.is_empty() {
             let matched_lines = Arc::clone(&services.matched_lines);
             let _read = node.watch(

@@ -166,6 +166,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/lib/devgate")]
     pub(crate) state_dir: PathBuf,
 
+    /// Where another devgate serves from the same state directory, have it hand over once this one would do as well, and serve in its
+    /// place; without, wait until it ends. For rollouts that start the next pod before they end the last (docs/install.md)
+    #[arg(long, value_name = "IF", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "as-many")]
+    pub(crate) take_over: Option<TakeOver>,
+
     /// Where to tell a meta network plugin (Multus) which PCI function is behind an id, for plugins with device-info; made
     /// with the first file
     #[arg(long, value_name = "DIR", default_value = "/var/run/k8s.cni.cncf.io/devinfo/dp")]
@@ -200,6 +205,15 @@ pub struct RunArgs {
     /// are required in any case (docs/confinement.md)
     #[arg(long, value_name = "NEED", value_enum, default_value_t = Need::Available)]
     pub(crate) landlock: Need,
+}
+
+/// When a host takes over from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TakeOver {
+    /// No plugin that works would fail, and no device that can be allocated would go
+    AsMany,
+    /// No plugin that works would fail
+    Fewer,
 }
 
 /// What is needed of a fence that not every kernel has.

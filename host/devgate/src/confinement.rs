@@ -40,15 +40,19 @@ impl Fence {
     }
 }
 
-/// Confines this process, which must have no other thread yet, and all that it starts later.
+/// Confines this process, which must have no other thread yet, and all that it starts later. One that began anew has its fence still: it is
+/// inherited, and each further one would count towards the sixteen that Landlock takes.
 ///
 /// # Errors
 /// A filter around this process forbids it, or Landlock is required and not there.
-pub(crate) fn begin(args: &RunArgs, policy: &Policy) -> anyhow::Result<Fence> {
+pub(crate) fn begin(args: &RunArgs, policy: &Policy, fence: Option<Fence>) -> anyhow::Result<Fence> {
     let files = files(args, policy);
     let refused =
         |error: Error| exit::with_code(exit::NODE, format!("devgate: is not confined, and serves nothing: {error}"));
     hide().map_err(refused)?;
+    if let Some(fence) = fence {
+        return Ok(fence);
+    }
     drop_capabilities().map_err(refused)?;
     let fence = Fence::of(fence_host(&files));
     if let Some(why) = fence.why.as_ref().filter(|_| args.landlock == Need::Required) {

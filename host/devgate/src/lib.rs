@@ -12,6 +12,7 @@ pub mod components;
 mod confinement;
 pub mod exit;
 pub mod explain;
+mod handover;
 pub mod help;
 mod in_use;
 pub mod loader;

@@ -11,6 +11,7 @@ pub(crate) use conditions::{About, ActiveCondition, Condition};
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::confinement::Fence;
+use crate::handover::{Handover, NotHandedOver};
 use crate::reload::{InForce, NotReloaded, Reloads};
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, Leases};
@@ -19,15 +20,18 @@ use devgate_core::status::{PluginStatus, When};
 use devgate_core::{Allocations, HoldersFeed};
 use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
 use devgate_oci::{Counts, Store};
+use devgate_types::PluginName;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Looks at a host. Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Monitored {
-    /// One that waits for another to end, since then, and serves nothing.
-    Waits { since: When, why: Arc<str>, fence: Fence },
+    /// One that waits for another to end, since then, and serves nothing. Probes may be told that it is ready all the same.
+    Waits { since: When, why: Arc<str>, fence: Fence, is_ready: Arc<AtomicBool> },
     /// One that serves.
     Serves(Arc<Serving>),
 }
@@ -49,6 +53,7 @@ pub(crate) struct Serving {
     pub(crate) requests: Arc<Requests>,
     /// Whether there is a kubelet to serve.
     pub(crate) is_kubelet_served: bool,
+    pub(crate) handover: Arc<Handover>,
 }
 
 /// A host at one moment.
@@ -107,7 +112,9 @@ impl Monitored {
     /// What there is to say now, with who has what.
     pub(crate) fn report(&self) -> Report {
         match self {
-            Self::Waits { since, why, fence } => Report { landlock: fence.clone(), ..Report::of_waiting(*since, why) },
+            Self::Waits { since, why, fence, .. } => {
+                Report { landlock: fence.clone(), ..Report::of_waiting(*since, why) }
+            }
             Self::Serves(serving) => serving.report(),
         }
         .judged()
@@ -118,6 +125,28 @@ impl Monitored {
         match self {
             Self::Waits { .. } => Vec::new(),
             Self::Serves(serving) => serving.hangs(),
+        }
+    }
+
+    /// Whether it waits, and the rollout is to go on as if it were ready.
+    pub(crate) fn is_ready_standby(&self) -> bool {
+        matches!(self, Self::Waits { is_ready, .. } if is_ready.load(Ordering::SeqCst))
+    }
+
+    /// Has this host make way for the standby that has this id.
+    ///
+    /// # Errors
+    /// Why it goes on.
+    pub(crate) fn hand_over(&self, id: &str) -> Result<(), NotHandedOver> {
+        match self {
+            Self::Waits { why, .. } => Err(NotHandedOver::Waits(Arc::clone(why))),
+            Self::Serves(serving) => {
+                let plugins = serving.plugins.status();
+                if let Some(plugin) = plugins.iter().find(|plugin| plugin.hanging > 0) {
+                    return Err(NotHandedOver::Hangs(plugin.name.to_string()));
+                }
+                serving.handover.hand_over(id)
+            }
         }
     }
 
@@ -197,6 +226,18 @@ impl Report {
             plugins: self.plugins.into_iter().map(PluginStatus::without_holders).collect(),
             ..self
         }
+    }
+
+    /// The first that speaks against a host that took over: it is not ready, the kubelet does not take something of it, or a plugin fails
+    /// that did not in its trial.
+    pub(crate) fn speaks_against(&self, may_fail: &BTreeSet<PluginName>) -> Option<String> {
+        let may_fail = |of: &str| may_fail.iter().any(|name| of.strip_prefix("plugin ") == Some(name.as_str()));
+        let against = |found: &&ActiveCondition| match found.condition {
+            Condition::ResourceRefused | Condition::ListNotSent => true,
+            Condition::PluginFailing | Condition::PluginQuarantined => !may_fail(&found.of),
+            other => other.ready() == conditions::Ready::No,
+        };
+        self.conditions.iter().find(against).map(|found| format!("{}: {}", found.of, found.why))
     }
 
     /// Whether there is nothing to look at.

@@ -2,7 +2,7 @@
 
 use crate::cli::PlaceArgs;
 use crate::{exit, output};
-use devgate_policy::{Policy, PolicyFile};
+use devgate_policy::{Policy, PolicyErrors, PolicyFile};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -11,8 +11,16 @@ use std::path::{Path, PathBuf};
 /// The largest policy file. A larger one is a mistake, or an attempt to fill the memory.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// What stands in the files of a policy, in their order, each behind the file's name.
+pub(crate) type Texts = Vec<(String, String)>;
+
 /// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.
 pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
+    read_texts(paths).map(|(policy, _)| policy)
+}
+
+/// The same with what stands in the files.
+pub(crate) fn read_texts(paths: &[PathBuf]) -> anyhow::Result<(Policy, Texts)> {
     let (mut texts, mut unread) = (Vec::new(), Vec::new());
     for found in paths.iter().map(|path| files(path)) {
         let read = |file: PathBuf| Ok((file.display().to_string(), read_file(&file)?));
@@ -27,11 +35,11 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
             }
         }
     }
-    let files: Vec<_> = texts.iter().map(|(name, text)| PolicyFile { name, text }).collect();
-    match devgate_policy::parse(&files) {
-        Ok(policy) if unread.is_empty() => return Ok(policy),
+    let is_empty = texts.is_empty();
+    match parse(texts) {
+        Ok(read) if unread.is_empty() => return Ok(read),
         // Without any file there is nothing else to say of it.
-        Err(errors) if unread.is_empty() || !files.is_empty() => unread.push(errors.to_string()),
+        Err(errors) if unread.is_empty() || !is_empty => unread.push(errors.to_string()),
         _ => {}
     }
     Err(exit::with_code(exit::POLICY, unread.join("\n")))
@@ -41,6 +49,12 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
 pub fn read_of(place: &PlaceArgs) -> anyhow::Result<Policy> {
     let next = || format!("next: {} check{}", output::program(), place.options());
     read(&place.policy).map_err(|error| exit::with_code(exit::POLICY, format!("{error:#}\n{}", next())))
+}
+
+/// Parses what was read.
+pub(crate) fn parse(texts: Texts) -> Result<(Policy, Texts), PolicyErrors> {
+    let files: Vec<_> = texts.iter().map(|(name, text)| PolicyFile { name, text }).collect();
+    Ok((devgate_policy::parse(&files)?, texts))
 }
 
 /// The file itself, or the YAML files of a directory in the order of their names.

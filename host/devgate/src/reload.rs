@@ -2,12 +2,15 @@
 
 mod asked;
 mod files;
+mod start;
 
 pub(crate) use asked::{InForce, NotReloaded, Refused, Reloads};
 pub(crate) use files::{Files, Stamps, stamps};
+pub(crate) use start::Start;
 
 use crate::cli::{ReloadArgs, RunArgs};
 use crate::components::Components;
+use crate::policy::Texts;
 use crate::status::ask;
 use crate::{exit, output, policy};
 use asked::Asked;
@@ -62,13 +65,21 @@ pub(crate) struct Reloader {
     types: watch::Sender<Types>,
     /// Which leases end with their containers by it.
     releases: watch::Sender<Releases>,
+    /// What stands in its files.
+    texts: watch::Sender<Arc<Texts>>,
     asked: mpsc::Receiver<Asked>,
     ask: mpsc::Sender<Asked>,
 }
 
 impl Reloader {
     /// Begins with a policy that was read after its files were looked at.
-    pub(crate) fn new(args: &RunArgs, policy: &Policy, components: Components, seen: Stamps, hangup: Signal) -> Self {
+    pub(crate) fn new(
+        args: &RunArgs,
+        (policy, texts): (&Policy, Texts),
+        components: Components,
+        seen: Stamps,
+        hangup: Signal,
+    ) -> Self {
         let files = Files::of(args, policy, &components);
         let stamps = files.look_again(seen);
         let (ask, asked) = mpsc::channel(1);
@@ -85,6 +96,7 @@ impl Reloader {
             in_force: watch::Sender::new(InForce::new(When::now())),
             types: watch::Sender::new(types(policy)),
             releases: watch::Sender::new(releases(policy)),
+            texts: watch::Sender::new(Arc::new(texts)),
             asked,
             ask,
         }
@@ -98,6 +110,11 @@ impl Reloader {
     /// Which leases end with their containers by the policy in force.
     pub(crate) fn releases(&self) -> watch::Receiver<Releases> {
         self.releases.subscribe()
+    }
+
+    /// What stands in the files of the policy in force.
+    pub(crate) fn texts(&self) -> watch::Receiver<Arc<Texts>> {
+        self.texts.subscribe()
     }
 
     /// The end of it that others hold.
@@ -144,23 +161,24 @@ impl Reloader {
     async fn attempt(&mut self, plugins: &mut Plugins, forced: bool, quiet: bool) -> Result<String, NotReloaded> {
         let (files, paths) = (Files::of_policy(&self.args), self.args.policy.clone());
         // Looked at first: what is written while it is read is seen as another one.
-        let read = tokio::task::spawn_blocking(move || (files.look(), policy::read(&paths))).await;
+        let read = tokio::task::spawn_blocking(move || (files.look(), policy::read_texts(&paths))).await;
         let Ok((stamps, read)) = read else {
             return Err(self.refuse("host fault: reading it panicked".to_owned()));
         };
-        if let Ok(policy) = &read {
+        if let Ok((policy, _)) = &read {
             // What it names is watched from now on, whether or not it can be put in force yet.
             self.files = Files::of(&self.args, policy, &self.components);
         }
         self.seen = self.files.look_again(stamps);
         self.tried.clone_from(&self.seen);
         let result = match read {
-            Ok(policy) => {
+            Ok((policy, texts)) => {
                 self.keep(Some(&policy)).await;
                 let reloaded = plugins.reload(&policy, forced).await;
                 if reloaded.is_ok() {
                     self.types.send_replace(types(&policy));
                     self.releases.send_replace(releases(&policy));
+                    self.texts.send_replace(Arc::new(texts));
                     self.policy = policy;
                 }
                 self.keep(None).await;

@@ -6,11 +6,12 @@ use crate::audit::Pods;
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
 use crate::confinement::{self, Fence};
+use crate::handover::{self, HandedOver, Handover, Standby, Tried};
 use crate::loader::ComponentLoader;
 use crate::monitoring::{self, Monitored, Ports, Serving};
 use crate::node::Sources;
-use crate::reload::{Files, Reloader, Stamps};
-use crate::{exit, logging, policy, service};
+use crate::reload::{Reloader, Stamps, Start};
+use crate::{exit, logging, service};
 use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
@@ -19,12 +20,15 @@ use devgate_core::{Allocations, HoldersFeed, Loader, Plugins, Surroundings, Task
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_oci::Store;
-use devgate_policy::{PluginPolicy, Policy};
+use devgate_policy::PluginPolicy;
 use devgate_runner::{CodeCache, NotCached, Runners};
+use devgate_types::PluginName;
+use std::collections::BTreeSet;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
@@ -39,7 +43,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const FILES_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where machine code of components is kept, in the state directory.
-const COMPILED: &str = "compiled";
+pub(crate) const COMPILED: &str = "compiled";
 
 /// How long a thread that may block is kept without work. The runtime gives work to them in turn: with looks at health every few seconds
 /// all that were ever needed at once would stay for ever.
@@ -51,10 +55,10 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(500);
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     // All that can be wrong with the command line and the policy is said before anything is opened or started.
-    let seen = Files::of_policy(args).look();
-    let policy = policy::read(&args.policy)?;
+    let mut handed_over = HandedOver::of(args);
+    let first = begin_with(args, &handed_over)?;
     // Before there is another thread.
-    let fence = confinement::begin(args, &policy)?;
+    let fence = confinement::begin(args, &first.policy, handed_over.fence())?;
     // Then at once: process 1 ignores a signal that it has not asked for.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder
@@ -63,7 +67,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("start the runtime")?;
-    let (stop, hangup) = {
+    let ((stop, is_told_to), hangup) = {
         let _inside = runtime.enter();
         // One that is not listened for ends the process; one that is sent early starts a look that finds nothing else.
         (stop_on_signal()?, signal(SignalKind::hangup()).context("listen for SIGHUP")?)
@@ -74,11 +78,23 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     }
     say_fence(&fence);
     let node = (sources.node)(&args.node_root)?;
+    let mut standby = Standby::new(args, &node, sources, &mut handed_over);
     // Not let go of before the process ends: a write that the disk holds up must be over before another host reads.
-    let _lock = ManuallyDrop::new(state_dir::lock(args, &fence, &runtime, &stop)?);
+    let _lock = ManuallyDrop::new(state_dir::lock(args, &fence, &runtime, &stop, (&mut standby, &handed_over))?);
     if stop.is_cancelled() {
+        // A trial may be in a read that never ends.
+        runtime.shutdown_timeout(LAST_PATIENCE);
         return Ok(());
     }
+    // It may have waited for hours. What was right serves, and what is wrong now is refused as a change is.
+    let (start, may_fail) = match standby.tried() {
+        Some(Tried { start, fail }) => (start, Some(fail)),
+        None => (begin_with(args, &handed_over).unwrap_or(first), None),
+    };
+    if let Err(error) = handed_over.forget_policy() {
+        tracing::warn!(family = "host", "policy of the time when this one handed over: {error}");
+    }
+    let policy = &start.policy;
     let runners = sources.runners(kept(&args.state_dir))?;
     let puller = (sources.puller)();
     let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, puller));
@@ -114,13 +130,37 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         }
     }
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).cloned().map(Pods::new);
-    let result =
-        runtime.block_on(serve(args, &policy, seen, (&node, runners, store), &memory, (pods, fence), (stop, hangup)));
+    let result = runtime.block_on(serve(
+        args,
+        start,
+        (&node, runners, store),
+        &memory,
+        (pods, fence),
+        (stop, hangup),
+        (handed_over, may_fail),
+    ));
     runtime.shutdown_timeout(LAST_PATIENCE);
     if let Some(audit) = audit {
         audit.flush(LAST_WORDS);
     }
-    result
+    match result? {
+        End::HandedOver if !is_told_to.load(Ordering::SeqCst) => Err(HandedOver::begin_anew()),
+        _ => Ok(()),
+    }
+}
+
+/// What a host begins with. One that handed over begins with what was in force then, and judges what its files say now as any other change.
+fn begin_with(args: &RunArgs, handed_over: &HandedOver) -> anyhow::Result<Start> {
+    match handed_over.policy() {
+        Some((policy, texts)) => Ok(Start { policy, texts, seen: Stamps::new() }),
+        None => Start::read(args),
+    }
+}
+
+/// How serving ended.
+enum End {
+    Stopped,
+    HandedOver,
 }
 
 /// Says what fences the host and its children.
@@ -141,14 +181,14 @@ fn workers() -> usize {
 
 async fn serve(
     args: &RunArgs,
-    policy: &Policy,
-    seen: Stamps,
+    Start { policy, texts, seen }: Start,
     (node, runners, store): (&Node, Runners, Arc<Store>),
     memory: &Allocations,
     (pods, fence): (Option<Pods>, Fence),
     (stop, hangup): (CancellationToken, Signal),
-) -> anyhow::Result<()> {
-    let ports = Ports::open(&args.monitoring).await?;
+    (handed_over, may_fail): (HandedOver, Option<BTreeSet<PluginName>>),
+) -> anyhow::Result<End> {
+    let ports = Ports::open(&args.monitoring, &args.state_dir).await?;
     let components = Components::new(args.components.clone(), Arc::clone(&store));
     let (tidied, named) = (components.clone(), policy.clone());
     tokio::task::spawn_blocking(move || tidied.keep([&named]));
@@ -165,10 +205,11 @@ async fn serve(
     let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
     let around =
         Surroundings { node: node.clone(), loader, allocations: memory.clone(), holders: follow_pods(args, &config) };
-    let mut plugins = Plugins::start(policy, around);
+    let mut plugins = Plugins::start(&policy, around);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
-    let mut reloader = Reloader::new(args, policy, components, seen, hangup);
+    let mut reloader = Reloader::new(args, (&policy, texts), components, seen, hangup);
+    let handover = Handover::new(handed_over, stop.clone(), reloader.texts(), fence.clone());
     let keeper = Arc::new(Keeper::new(KeeperConfig {
         devices: plugins.devices(),
         node: node.clone(),
@@ -201,7 +242,12 @@ async fn serve(
         leases: Leases::new(Arc::clone(&keeper)),
         requests: Arc::new(requests),
         is_kubelet_served: !args.no_kubelet,
+        handover: Arc::clone(&handover),
     }));
+    let mut is_tried = may_fail.is_some();
+    let gives_up = handover::gives_up(monitored.clone(), may_fail.unwrap_or_default());
+    tokio::pin!(gives_up);
+    let mut gave_up = None;
     let mut answering = JoinSet::new();
     answering.spawn(monitoring::serve(ports, monitored.clone()));
     answering.spawn(Arc::clone(&keeper).keep());
@@ -235,6 +281,12 @@ async fn serve(
         tokio::select! {
             Some(served) = serving.join_next() => break served_until(served),
             why = failures.next() => break Err(must_end(&why)),
+            why = &mut gives_up, if is_tried => {
+                is_tried = false;
+                gave_up = Some(why);
+                // As at any end: calls under way are finished.
+                stop.cancel();
+            }
             trigger = reloader.next() => tokio::select! {
                 () = reloader.reload(&mut plugins, trigger) => {}
                 why = failures.next() => break Err(must_end(&why)),
@@ -258,8 +310,14 @@ async fn serve(
     let _ = tokio::time::timeout(LAST_WORDS, telling).await;
     // They take their sockets with them.
     answering.shutdown().await;
+    if let Some(why) = gave_up {
+        return Err(why);
+    }
+    if handover.has_handed_over() {
+        return Ok(End::HandedOver);
+    }
     tracing::info!("stopped");
-    Ok(())
+    Ok(End::Stopped)
 }
 
 /// Where machine code of components is kept. Without, each start compiles them anew.
@@ -300,14 +358,16 @@ fn follow_pods(args: &RunArgs, front_end: &FrontEndConfig) -> HoldersFeed {
     feed.with_grace(every * 3)
 }
 
-/// A token that the first SIGTERM or SIGINT cancels. The second one ends the process at once.
-fn stop_on_signal() -> anyhow::Result<CancellationToken> {
+/// A token that the first SIGTERM or SIGINT cancels, and whether one came. The second one ends the process at once.
+fn stop_on_signal() -> anyhow::Result<(CancellationToken, Arc<AtomicBool>)> {
     let listen = || Ok::<_, io::Error>((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
     let mut signals = listen().context("listen for signals")?;
     let stop = CancellationToken::new();
-    let cancel = stop.clone();
+    let (cancel, is_told_to) = (stop.clone(), Arc::<AtomicBool>::default());
+    let told = Arc::clone(&is_told_to);
     tokio::spawn(async move {
         let name = next(&mut signals).await;
+        told.store(true, Ordering::SeqCst);
         cancel.cancel();
         tracing::info!(signal = name, "{name}: stopping; allocations under way are finished");
         // Some tools send a signal to the process and to its group: only one that comes later is a second thought.
@@ -318,7 +378,7 @@ fn stop_on_signal() -> anyhow::Result<CancellationToken> {
             std::process::exit(exit::FAILED.into());
         }
     });
-    Ok(stop)
+    Ok((stop, is_told_to))
 }
 
 /// Which of the two signals that end a run comes next.

@@ -92,7 +92,9 @@ impl Cache {
     /// Keeps an artifact, in place of what is there of it.
     pub(crate) fn write(&self, digest: Digest, entry: &Entry) -> io::Result<()> {
         self.open()?;
-        let new = self.dir.join(format!("{}.{}{NEW}", digest.hex(), std::process::id()));
+        // Two hosts of one node are both process 1, each in its pod.
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let new = self.dir.join(format!("{}.{}.{:x}{NEW}", digest.hex(), std::process::id(), since.as_nanos()));
         let result = self.write_new(&new, digest, entry);
         if result.is_err() {
             // A disk that is full gets back what was taken of it.
@@ -102,7 +104,6 @@ impl Cache {
     }
 
     fn write_new(&self, new: &Path, digest: Digest, entry: &Entry) -> io::Result<()> {
-        found(fs::remove_dir_all(new))?;
         fs::DirBuilder::new().mode(0o700).create(new)?;
         for (n, bytes) in entry.manifests.iter().enumerate() {
             write_file(&new.join(manifest(n)), bytes)?;

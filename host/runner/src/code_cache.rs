@@ -35,6 +35,8 @@ pub struct CodeCache {
     dir: OwnedFd,
     path: PathBuf,
     most: u64,
+    /// Whether another process keeps code there, so that nothing of it may be removed.
+    is_shared: bool,
 }
 
 impl CodeCache {
@@ -43,6 +45,20 @@ impl CodeCache {
     /// # Errors
     /// Where it cannot be opened or made, and where others than this user could write there.
     pub fn open(path: &Path) -> Result<Self, NotCached> {
+        let kept = Self { is_shared: false, ..Self::beside(path)? };
+        for entry in kept.list().unwrap_or_default() {
+            if is_unfinished(&entry.name) {
+                kept.remove(&entry.name);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The same beside another process that has it: code is added, and nothing removed.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn beside(path: &Path) -> Result<Self, NotCached> {
         let shown = path.display().to_string();
         let disk = |error: rustix::io::Errno| NotCached::Disk(shown.clone(), error.into());
         match rustix::fs::mkdir(path, Mode::RWXU) {
@@ -55,13 +71,7 @@ impl CodeCache {
         if let Some(why) = foreign(&look) {
             return Err(NotCached::Foreign(shown, why));
         }
-        let kept = Self { dir, path: path.to_owned(), most: MAX_TOTAL };
-        for entry in kept.list().unwrap_or_default() {
-            if is_unfinished(&entry.name) {
-                kept.remove(&entry.name);
-            }
-        }
-        Ok(kept)
+        Ok(Self { dir, path: path.to_owned(), most: MAX_TOTAL, is_shared: true })
     }
 
     /// The code that this build made of this component, whole as it was written. `None` if there is none.
@@ -102,7 +112,9 @@ impl CodeCache {
         }
         let name = name(component);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let number = (u64::from(std::process::id()) << 32) | number;
+        // In two pods both are process 1.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let number = (u64::from(std::process::id()) << 32) ^ u64::try_from(since.as_nanos()).unwrap_or(number) ^ number;
         let new = format!("{}{number:x}{}", UNFINISHED.0, UNFINISHED.1);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.dir, &new, flags, Mode::RUSR | Mode::WUSR)?);
@@ -122,6 +134,9 @@ impl CodeCache {
 
     /// What is used in the future, by a clock that was set back, is the oldest.
     fn evict(&self, but: &str) {
+        if self.is_shared {
+            return;
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = (i64::try_from(now.as_secs()).unwrap_or(i64::MAX), i64::MAX);
         let mut all = self.list().unwrap_or_default();

@@ -147,6 +147,7 @@ impl Setup {
             kubelet,
             dir,
             node_root,
+            names: ("policy.yaml".to_owned(), "status.sock".to_owned()),
             log_filter: self.log,
             heard: self.heard,
             more: self.more,

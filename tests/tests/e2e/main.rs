@@ -69,6 +69,7 @@ mod service;
 mod simulate;
 mod small_node;
 mod state;
+mod take_over;
 mod threats;
 mod version_0_1;
 mod wat_component;

@@ -3,7 +3,7 @@
 use super::{Cleaner, Outcome};
 use crate::allocations::Recorded;
 use crate::state::is_temporary;
-use crate::state_dir_lock;
+use crate::state_dir_lock::{self, HOST_SOCKET};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -171,7 +171,15 @@ fn is_ours(name: &str) -> bool {
         || REST.contains(&name)
         || CACHES.contains(&name)
         || is_temporary(name)
+        || is_socket(name)
         || is_record(name)
+}
+
+/// A socket has its process' number behind its name until it is in its place.
+fn is_socket(name: &str) -> bool {
+    let number =
+        |rest: &str| rest.strip_prefix('.').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    name.strip_prefix(HOST_SOCKET).is_some_and(|rest| rest.is_empty() || number(rest))
 }
 
 fn is_record(name: &str) -> bool {

@@ -111,6 +111,8 @@ fn the_state_directory_goes_as_a_whole() {
         &state,
         &[
             "host.lock",
+            "host.sock",
+            "host.sock.123",
             "allocations/journal.2",
             "allocations/snapshot.2",
             "allocations/snapshot.1.unreadable",
@@ -144,6 +146,8 @@ fn the_state_directory_goes_as_a_whole() {
     WouldRemove state ended-requests
     WouldRemove state handed-out.json
     WouldRemove state handed-out.json.probe
+    WouldRemove state host.sock
+    WouldRemove state host.sock.123
     WouldRemove state state
     WouldRemove state unhealthy.json.new
     WouldRemove state host.lock

@@ -100,7 +100,7 @@ impl World {
     fn host(&self) -> CallHost {
         let policy = plugin_policy(&policy_of(POLICY));
         let grants = Arc::new(Grants::new(self.node.clone().into(), policy));
-        let mut services = PluginServices::none(&grants.policy);
+        let mut services = PluginServices::none(&grants.policy, None);
         services.ledger = self.ledger.clone();
         host_with(grants, Arc::new(services))
     }

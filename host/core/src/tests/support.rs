@@ -256,7 +256,7 @@ pub(crate) fn call_host_on(node: &Node, policy: &str) -> CallHost {
 
 /// The capabilities of a call with these grants and nothing kept.
 pub(crate) fn host_of(grants: Arc<Grants>) -> CallHost {
-    let services = Arc::new(PluginServices::none(&grants.policy));
+    let services = Arc::new(PluginServices::none(&grants.policy, None));
     host_with(grants, services)
 }
 

@@ -1,11 +1,14 @@
 //! One look at a whole policy.
 
+use crate::component_state::ComponentState;
 use crate::loader::LoadFailure;
+use crate::state::Dir;
 use crate::testing::*;
-use crate::{Grants, Outcome, survey};
+use crate::{Grants, Outcome, survey, survey_in};
 use devgate_policy::Use;
-use devgate_types::{CallError, HostFault, Unit, Verdict};
+use devgate_types::{CallError, HostFault, PluginName, Unit, Verdict};
 use std::fmt::Write;
+use tokio_util::sync::CancellationToken;
 
 fn entry(name: &str, subsystem: &str, more: &str) -> String {
     format!(
@@ -73,6 +76,29 @@ fn each_plugin_gets_as_far_as_it_would_if_it_were_started() {
     dumb.health = Box::new(|_, _| Err(CallError::Host(HostFault("no answer".into()))));
     let fakes = vec![("first.wasm", gpus("first")), ("second.wasm", second), ("dumb.wasm", dumb)];
     insta::assert_snapshot!(show(&policy, fakes));
+}
+
+/// A host that is to serve in the place of another one looks with what components stored there, and stores nothing.
+#[test]
+fn in_a_state_directory_components_have_a_copy_of_what_they_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = PluginName::try_new("gpus").unwrap();
+    let stored = || ComponentState::new(Some(&Dir::open(dir.path()).unwrap()), &name);
+    stored().store(&CancellationToken::new(), b"kept").unwrap();
+    let mut fake = gpus("gpus");
+    fake.enumerate = Box::new(|host| {
+        let mut pools = gpu_pool(host)?;
+        pools[0].resource = "fake.com/gpus".into();
+        pools[0].units[0].id = String::from_utf8(host.state_load().unwrap()).unwrap();
+        host.state_store(b"another").unwrap();
+        Ok(pools)
+    });
+    let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
+    let policy = parse(&format!("{head}{}    state: true\n", entry("gpus", "pci", "")));
+    let loader = FakeLoader::with([("gpus.wasm", fake)]);
+    let surveyed = survey_in(dir.path(), &policy, &node(), loader.as_ref()).unwrap();
+    assert!(surveyed[0].units.iter().any(|unit| unit.id.as_str() == "kept"), "{surveyed:?}");
+    assert_eq!(*stored().load().unwrap(), *b"kept");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::conditions::Ready;
 use super::process::Usage;
 use super::{Monitored, Report, metrics, page};
-use crate::cdi;
+use crate::{cdi, handover};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -45,6 +45,8 @@ pub(crate) enum Audience {
     Loopback,
     /// Root or the host's own user, over the local socket: everything.
     Local,
+    /// A host that stands by, over the socket in the state directory: what this one offers, and that it hand over.
+    Standby,
     /// Another user on the local socket: only that it may not ask. Its request is read all the same, as an answer that comes
     /// before the question is no answer to most.
     Unauthorized,
@@ -88,10 +90,16 @@ async fn respond(
     work: Arc<Semaphore>,
 ) -> Response<Full<Bytes>> {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    if matches!(audience, Audience::Loopback | Audience::Local) && !is_loopback_name(host) {
+    if matches!(audience, Audience::Loopback | Audience::Local | Audience::Standby) && !is_loopback_name(host) {
         // Another site's page may have got a name that means this machine, to read this in a visitor's browser. Over a
         // forwarded port that reaches the local socket, too.
         return said(StatusCode::FORBIDDEN, "this is only answered as localhost\n");
+    }
+    if request.method() == Method::POST && audience == Audience::Standby && request.uri().path() == handover::PATH {
+        return match monitored.hand_over(request.uri().query().unwrap_or_default()) {
+            Ok(()) => said(StatusCode::OK, "this devgate hands over\n"),
+            Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
+        };
     }
     if request.method() == Method::POST && audience == Audience::Local {
         return order(request, &monitored).await;
@@ -148,12 +156,14 @@ async fn order(request: Request<Incoming>, monitored: &Monitored) -> Response<Fu
 fn make(path: &str, monitored: &Monitored, audience: Audience) -> Response<Full<Bytes>> {
     match (path, audience) {
         ("/healthz", _) => lives(&monitored.hangs()),
+        // A rollout's controller ends a pod that is not ready as soon as a newer one is there (handover.rs).
+        ("/readyz", _) if monitored.is_ready_standby() => said(StatusCode::OK, "stands by\n"),
         ("/readyz", _) => ready(&monitored.report()),
         ("/metrics", _) => {
             let text = metrics::text(&monitored.report(), &Usage::now());
             typed(StatusCode::OK, metrics::TYPE, text)
         }
-        ("/status", Audience::Local) => status(&monitored.report()),
+        ("/status", Audience::Local | Audience::Standby) => status(&monitored.report()),
         ("/status", Audience::Loopback) => status(&monitored.report().without_holders()),
         ("/", Audience::Local | Audience::Loopback) => page::response(),
         _ => said(StatusCode::NOT_FOUND, NO_PAGE),

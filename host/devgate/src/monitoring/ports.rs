@@ -8,8 +8,9 @@ use super::Monitored;
 use super::http::{Audience, answer};
 use crate::cli::MonitoringArgs;
 use connections::Connections;
+use devgate_core::HOST_SOCKET;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -30,6 +31,8 @@ pub(crate) struct Ports {
     network: Option<TcpListener>,
     local: Option<local::Socket>,
     path: PathBuf,
+    /// Where a host that stands by asks this one to hand over.
+    standby: Option<local::Socket>,
 }
 
 impl Ports {
@@ -37,7 +40,7 @@ impl Ports {
     ///
     /// # Errors
     /// Where the port cannot be had. The socket is no reason to end: it is said, and done without.
-    pub(crate) async fn open(args: &MonitoringArgs) -> anyhow::Result<Self> {
+    pub(crate) async fn open(args: &MonitoringArgs, state_dir: &Path) -> anyhow::Result<Self> {
         let network = match args.listen {
             Some(address) => Some(network::listen(address).await?),
             None => None,
@@ -48,7 +51,12 @@ impl Ports {
             tracing::warn!("status socket {path}: {why}; `devgate status` will not find this host until it can be had (--status-socket)");
         });
         let local = local.ok();
-        Ok(Self { network, local, path })
+        let socket = state_dir.join(HOST_SOCKET);
+        let failed = |why: &io::Error| {
+            tracing::warn!("socket {}: {why}; no other devgate can take over from this one", socket.display());
+        };
+        let standby = local::Socket::open(&socket).await.inspect_err(failed).ok();
+        Ok(Self { network, local, path, standby })
     }
 }
 
@@ -60,12 +68,18 @@ pub(crate) async fn wait(args: MonitoringArgs, monitored: Monitored) {
     };
     let path = args.status_socket;
     let local = local::Socket::open(&path).await.ok();
-    serve(Ports { network, local, path }, monitored).await;
+    serve(Ports { network, local, path, standby: None }, monitored).await;
 }
 
 /// Answers until it is dropped.
 pub(crate) async fn serve(ports: Ports, monitored: Monitored) {
-    let Ports { network, local, path } = ports;
+    let Ports { network, local, path, standby } = ports;
+    let by_standby = async {
+        match standby {
+            Some(socket) => answer_all(local::OfStandby(socket), &monitored).await,
+            None => std::future::pending().await,
+        }
+    };
     let on_network = async {
         match network {
             Some(listener) => answer_all(listener, &monitored).await,
@@ -83,7 +97,7 @@ pub(crate) async fn serve(ports: Ports, monitored: Monitored) {
             socket = local::Socket::open(&path).await.ok();
         }
     };
-    tokio::join!(on_network, on_socket);
+    tokio::join!(on_network, on_socket, by_standby);
 }
 
 /// What connections come to.

@@ -2,12 +2,17 @@
 
 use crate::cli::RunArgs;
 use crate::confinement::Fence;
+use crate::handover::{self, HandedOver, Standby};
 use crate::monitoring::{self, Monitored};
 use crate::{exit, service};
 use devgate_core::status::When;
 use devgate_core::{NotLocked, Recorded, StateDirLock};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
+
+/// How long one that handed over leaves the state directory to the one that it made way for, which looks all the while.
+const AFTER_YOU: Duration = Duration::from_secs(1);
 
 /// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
 /// probes all the while. Of two hosts, neither would know what the other hands out.
@@ -16,23 +21,31 @@ pub(super) fn lock(
     fence: &Fence,
     runtime: &Runtime,
     stop: &CancellationToken,
+    (standby, handed_over): (&mut Standby, &HandedOver),
 ) -> anyhow::Result<Option<StateDirLock>> {
     let shown = args.state_dir.display();
-    let mut waiting = None;
-    let lock = StateDirLock::of_host(&args.state_dir, || {
-        waiting.get_or_insert_with(|| {
-            let why = format!(
-                "state directory {shown}: another devgate or `devgate cleanup` uses it; this one waits until that has ended, and serves \
-                 nothing until then (a package and a DaemonSet on one node?)"
-            );
+    let begin = |standby: &mut Standby| {
+        let why = why(args, handed_over);
+        if args.take_over.is_some() {
+            tracing::info!("{why}");
+        } else {
             tracing::warn!(family = "host", "{why}");
-            let telling = service::wait(why.clone());
-            let since = When::now();
-            let why = why.into();
-            let fence = fence.clone();
-            let waiting = monitoring::wait(args.monitoring.clone(), Monitored::Waits { since, why, fence });
-            runtime.spawn(async { tokio::join!(telling, waiting) })
-        });
+        }
+        let telling = service::wait(why.clone());
+        let (since, why, fence, is_ready) = (When::now(), why.into(), fence.clone(), standby.is_ready());
+        let waiting = monitoring::wait(args.monitoring.clone(), Monitored::Waits { since, why, fence, is_ready });
+        let asking = standby.asking();
+        runtime.spawn(async { tokio::join!(telling, waiting, asking) })
+    };
+    let mut waiting = None;
+    if handed_over.fence().is_some() {
+        // Probes are answered meanwhile.
+        waiting = Some(begin(standby));
+        let _ = runtime.block_on(async { tokio::time::timeout(AFTER_YOU, stop.cancelled()).await });
+    }
+    let lock = StateDirLock::of_host(&args.state_dir, || {
+        waiting.get_or_insert_with(|| begin(standby));
+        handover::pause();
         !stop.is_cancelled()
     });
     if let Some(waiting) = waiting {
@@ -48,12 +61,29 @@ pub(super) fn lock(
             let why = format!("{error}; remove that");
             Err(exit::of_state_dir(exit::NODE, &args.state_dir, why))
         }
+        _ if handover::answers(args) => {
+            let why = format!("{error}; another devgate serves, and this one must not beside it");
+            Err(exit::of_state_dir(exit::NODE, &args.state_dir, why))
+        }
         // Where nothing can be kept there, nothing is given, and that is said next.
         _ => {
             tracing::warn!(family = "host", "state directory {shown}: {error}");
             Ok(None)
         }
     })
+}
+
+/// What a host without the state directory waits for.
+fn why(args: &RunArgs, handed_over: &HandedOver) -> String {
+    let what = if handed_over.is_so() {
+        "this one handed over to another devgate, and serves again where that one ends"
+    } else if args.take_over.is_some() {
+        "another devgate serves; this one takes over where it does as well, or once that has ended"
+    } else {
+        "another devgate or `devgate cleanup` uses it; this one waits until that has ended, and serves nothing until then (a package and a \
+         DaemonSet on one node?)"
+    };
+    format!("state directory {}: {what}", args.state_dir.display())
 }
 
 /// Whether nothing was ever handed out here: no kubelet will say so. What looks as if something was, such as a directory that was lost,

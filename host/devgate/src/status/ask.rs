@@ -67,6 +67,53 @@ pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     }
 }
 
+/// What the host behind this socket says, as far as another version reads it.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) async fn status_of<T: DeserializeOwned>(socket: &Path) -> anyhow::Result<T> {
+    let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), TIMEOUT).await?;
+    if !status.is_success() {
+        return Err(wrong(socket, refusal(status, &body)));
+    }
+    serde_json::from_slice(&body).map_err(|error| wrong(socket, error))
+}
+
+/// Why a host is not known to hand over.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotTaken {
+    /// It said no, in its words; escaped.
+    #[error("the devgate that serves goes on: {0}")]
+    Refused(String),
+    /// It gave no answer, and may have said yes.
+    #[error("{0:#}")]
+    NoAnswer(anyhow::Error),
+}
+
+/// Asks a host to hand over to this one.
+///
+/// # Errors
+/// Why it does not, or is not known to.
+pub(crate) async fn take_over(socket: &Path, path: &str) -> Result<(), NotTaken> {
+    match answered(socket, Method::POST, path, Bytes::new(), TIMEOUT).await {
+        Ok((StatusCode::OK, _)) => Ok(()),
+        Ok((_, body)) => Err(NotTaken::Refused(escape_lines(&body))),
+        Err(error) => Err(NotTaken::NoAnswer(error)),
+    }
+}
+
+/// Whether a process listens on this socket; nobody does where it is not there.
+///
+/// # Errors
+/// Where that cannot be seen.
+pub(crate) async fn is_answered(socket: &Path) -> std::io::Result<bool> {
+    match UnixStream::connect(socket).await {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Has the host do something, and says what comes of it.
 ///
 /// # Errors

@@ -41,6 +41,9 @@ const AT_ONCE: [Duration; 5] = [
     Duration::from_millis(80),
 ];
 
+/// How soon after a registration the end of its stream is taken for that of an older one.
+const EARLY: Duration = Duration::from_secs(5);
+
 /// Keeps one resource registered.
 pub(crate) struct Registration {
     config: Arc<FrontEndConfig>,
@@ -53,6 +56,8 @@ pub(crate) struct Registration {
     delays: Backoff,
     failures: LogThrottle,
     registered_before: bool,
+    /// Whether a stream ended early, which is answered at once the first time.
+    ended_early: bool,
 }
 
 /// Why an incarnation ends.
@@ -94,6 +99,7 @@ impl Registration {
             shutdown,
             failures: failures(),
             registered_before: false,
+            ended_early: false,
         }
     }
 
@@ -250,7 +256,9 @@ impl Registration {
                 () = until(&mut peers.streams, |streams| streams.live == 0) => {}
             }
             config.watch.phase(&resource, Phase::Registering);
-            let delay = self.delay_since(since);
+            // Up to 1.36 the end of an older stream, noticed late, ends the stream of a new registration.
+            let is_early = since.elapsed() < EARLY && !std::mem::replace(&mut self.ended_early, true);
+            let delay = if is_early { Duration::ZERO } else { self.delay_since(since) };
             self.lost("the kubelet ended the stream");
             match self.wait(None, kubelet, Some(&mut peers), delay).await {
                 Waited::StreamOpened => self.registered(),

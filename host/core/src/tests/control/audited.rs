@@ -7,7 +7,7 @@ fn what_is_not_written_is_counted_as_such() {
     let world = World::new();
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(world.node.clone().into(), policy));
-    let mut host = host_with(Arc::clone(&grants), Arc::new(PluginServices::none(&grants.policy)));
+    let mut host = host_with(Arc::clone(&grants), Arc::new(PluginServices::none(&grants.policy, None)));
     host.kind = CallKind::Release;
     let gpu = world.device("0000:00:02.0");
     host.lends(&id("gpu"), std::slice::from_ref(&gpu));

@@ -60,6 +60,20 @@ impl Listener for Socket {
     }
 }
 
+/// The same in the state directory, where a host that stands by asks.
+pub(super) struct OfStandby(pub(super) Socket);
+
+impl Listener for OfStandby {
+    type Connection = UnixStream;
+    type Peer = Option<u32>;
+
+    async fn next(&self) -> io::Result<(UnixStream, Option<u32>, Audience)> {
+        let (connection, peer, audience) = self.0.next().await?;
+        let audience = if audience == Audience::Local { Audience::Standby } else { audience };
+        Ok((connection, peer, audience))
+    }
+}
+
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.id.is_some() && identity(&self.path) == self.id {

@@ -1,0 +1,241 @@
+//! A host that waits for another one: whether it would offer as much, and asking that one to hand over.
+
+use super::less::{Offered, failing, less};
+use super::{HandedOver, PATH};
+use crate::cli::{RunArgs, TakeOver};
+use crate::components::Components;
+use crate::loader::ComponentLoader;
+use crate::node::Sources;
+use crate::reload::Start;
+use crate::status::ask::{self, NotTaken};
+use anyhow::{Context, bail, ensure};
+use devgate_core::{HOST_SOCKET, Recorded, Surveyed};
+use devgate_node::Node;
+use devgate_runner::CodeCache;
+use devgate_types::{Mutex, PluginName, escape};
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long after it could not take over a host tries again the first time, and at most; twice as long each time.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(300));
+/// How long a trial takes until it is said that it takes long: components compile, one after the other.
+const LONG: Duration = Duration::from_secs(600);
+/// How long a host that said yes may take to end.
+const ENDS: Duration = Duration::from_secs(60);
+/// How long a host that has just got the state directory may take until its socket is there.
+const STARTS: Duration = Duration::from_secs(5);
+/// How often it is looked whether the state directory can be had.
+const LOOKS: Duration = Duration::from_millis(10);
+/// The most devices that are named.
+const NAMED: usize = 3;
+
+/// A host that waits, and how far it is.
+pub(crate) struct Standby {
+    progress: Arc<Progress>,
+    trial: Option<Trial>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// What the host that serves was asked with, if it did not say no: it ends for this one, and comes back where this one ends.
+    tried: Mutex<Option<Tried>>,
+    /// Whether probes are told that this one is ready.
+    is_ready: Arc<AtomicBool>,
+}
+
+/// What a host takes over with.
+pub(crate) struct Tried {
+    pub(crate) start: Start,
+    /// The plugins that failed in the trial, as they do in the host that serves.
+    pub(crate) fail: BTreeSet<PluginName>,
+}
+
+/// What is tried before another host is asked to make way.
+#[derive(Clone)]
+struct Trial {
+    id: String,
+    wanted: TakeOver,
+    args: RunArgs,
+    node: Node,
+    sources: Sources,
+    progress: Arc<Progress>,
+}
+
+/// What the host that serves says.
+enum Answer {
+    Yes,
+    /// It cannot be asked.
+    Unable,
+}
+
+impl Standby {
+    /// A host that asks to take over, if it was told to and did not hand over itself.
+    pub(crate) fn new(args: &RunArgs, node: &Node, sources: Sources, handed_over: &mut HandedOver) -> Self {
+        let progress = Arc::<Progress>::default();
+        progress.is_ready.store(handed_over.is_so(), Ordering::SeqCst);
+        let wanted = args.take_over.filter(|_| !handed_over.is_so());
+        let trial = wanted.map(|wanted| Trial {
+            id: handed_over.id(),
+            wanted,
+            args: args.clone(),
+            node: node.clone(),
+            sources,
+            progress: Arc::clone(&progress),
+        });
+        Self { progress, trial }
+    }
+
+    /// What is to be polled while it waits, once.
+    pub(crate) fn asking(&mut self) -> impl Future<Output = ()> + Send + use<> {
+        let trial = self.trial.take();
+        async move {
+            if let Some(trial) = trial {
+                trial.take_over().await;
+            }
+        }
+    }
+
+    /// Whether probes are told that it is ready, from now on.
+    pub(crate) fn is_ready(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.progress.is_ready)
+    }
+
+    /// What it takes over with, where the one that served made way for it, and comes back where this one ends.
+    pub(crate) fn tried(&self) -> Option<Tried> {
+        self.progress.tried.lock().take()
+    }
+}
+
+/// Waits until the state directory is to be looked at again.
+pub(crate) fn pause() {
+    std::thread::sleep(LOOKS);
+}
+
+impl Trial {
+    /// Asks until it is dropped: who gets the state directory then does that.
+    async fn take_over(self) {
+        let (mut said, mut pause) = (String::new(), AGAIN.0);
+        loop {
+            match self.once().await {
+                Ok(Answer::Unable) => {}
+                Ok(Answer::Yes) => {
+                    tokio::time::sleep(ENDS).await;
+                    self.progress.tried.lock().take();
+                    tracing::warn!(
+                        family = "host",
+                        "the devgate that serves has not made way within {ENDS:?}, or another one came first"
+                    );
+                }
+                Err(error) => {
+                    let why = format!("{error:#}");
+                    if why != said {
+                        tracing::warn!(family = "host", "cannot take over, and tries again: {why}");
+                    }
+                    said = why;
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause = AGAIN.1.min(pause * 2);
+        }
+    }
+
+    async fn once(&self) -> anyhow::Result<Answer> {
+        // First: loading takes longest, and what is found is to be of now.
+        let trial = self.clone();
+        let mut looking = tokio::task::spawn_blocking(move || trial.look());
+        let looked = match tokio::time::timeout(LONG, &mut looking).await {
+            Ok(looked) => looked,
+            Err(_) => {
+                tracing::warn!(family = "host", "the trial is not done within {LONG:?}: does a read of the node hang?");
+                // Another one beside it would hang as well.
+                looking.await
+            }
+        };
+        let (start, found) = looked.context("the trial")??;
+        if self.is_unable().await? {
+            self.found_out(&found)?;
+            return Ok(Answer::Unable);
+        }
+        let socket = self.socket();
+        let offered: Offered = ask::status_of(&socket).await.context("the devgate that serves cannot be asked")?;
+        said(&less(&offered, &found, self.wanted), "it would offer less than the devgate that serves")?;
+        let fail = found.iter().filter(|plugin| failing(std::slice::from_ref(*plugin)).next().is_some());
+        // Before it is asked: it may end before its answer is here, or its answer may be lost.
+        let fail = fail.map(|plugin| plugin.name.clone()).collect();
+        *self.progress.tried.lock() = Some(Tried { start, fail });
+        let taken = ask::take_over(&socket, &format!("{PATH}?{}", self.id)).await;
+        if matches!(taken, Err(NotTaken::Refused(_))) {
+            self.progress.tried.lock().take();
+        }
+        taken?;
+        tracing::info!("the devgate that serves hands over");
+        Ok(Answer::Yes)
+    }
+
+    /// Whether the host that serves has no socket on which it could be asked, as one of a version before 0.2 has not.
+    async fn is_unable(&self) -> anyhow::Result<bool> {
+        let socket = self.socket();
+        let is_there = || async { ask::is_answered(&socket).await.with_context(|| socket.display().to_string()) };
+        if is_there().await? {
+            return Ok(false);
+        }
+        tokio::time::sleep(STARTS).await;
+        Ok(!is_there().await?)
+    }
+
+    /// Has the rollout end a host that cannot be asked, as it does once this one is ready.
+    fn found_out(&self, found: &[Surveyed]) -> anyhow::Result<()> {
+        if self.wanted == TakeOver::AsMany {
+            said(
+                &failing(found).collect::<Vec<_>>(),
+                "the devgate that serves cannot be asked to hand over, and here",
+            )?;
+        }
+        if !self.progress.is_ready.swap(true, Ordering::SeqCst) {
+            tracing::warn!(
+                family = "host",
+                "the devgate that serves hands over to none (no {}: is it of an earlier version?); this one tells probes that it is ready, so that a \
+                 rollout ends that one, and serves then",
+                self.socket().display()
+            );
+        }
+        Ok(())
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.args.state_dir.join(HOST_SOCKET)
+    }
+
+    /// What would be offered by the policy of now, with code that is kept for the start that follows.
+    fn look(&self) -> anyhow::Result<(Start, Vec<Surveyed>)> {
+        let args = &self.args;
+        let start = Start::read(args)?;
+        let recorded = Recorded::read(&args.state_dir).context("state directory")?;
+        if let Some(why) = recorded.incomplete {
+            ensure!(recorded.is_absent, "this version does not know what was handed out: {}", escape(&why, 256));
+        }
+        let kept = CodeCache::beside(&args.state_dir.join(crate::run::COMPILED));
+        let kept =
+            kept.context("machine code cannot be kept, and the start would take as long as components compile")?;
+        let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, (self.sources.puller)()));
+        let components = Components::new(args.components.clone(), store);
+        let loader = ComponentLoader::new(self.sources.runners(Some(kept))?, components);
+        let found =
+            devgate_core::survey_in(&args.state_dir, &start.policy, &self.node, &loader).context("state directory")?;
+        Ok((start, found))
+    }
+}
+
+/// Says the first of what speaks against it, if anything does.
+fn said(all: &[String], what: &str) -> anyhow::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let more = all.len().checked_sub(NAMED).filter(|more| *more > 0);
+    bail!("{what}: {named}{}", more.map(|n| format!("; and {n} more")).unwrap_or_default())
+}
