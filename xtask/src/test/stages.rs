@@ -144,12 +144,13 @@ fn clippy() -> Result<Outcome> {
 
 /// Tests that take long: every component against everything, attackers, chaos, fuzzing, projects that are built. By the beginnings of
 /// their names.
-const LONG: [&str; 22] = [
+const LONG: [&str; 23] = [
     "any_compiler_is_heard",
     "any_host_is_served",
     "any_recording_is_refused",
     "any_runner_is_heard",
     "a_gpu_that_fails_is_unhealthy_and_not_gone",
+    "a_host_that_took_over_and_does_not_become_ready",
     "a_lease_whose_plugin_leaves_the_policy",
     "at_every_number_that_is_not_listed",
     "attackers::",

@@ -12,11 +12,46 @@ metadata:
   namespace: {{ .Release.Namespace }}
   labels:
     {{- include "devgate.labels" . | nindent 4 }}
+{{- if eq ($policy.rollout | default "live") "pods" }}
+immutable: true
+{{- end }}
 data:
   {{- range $name, $text := $policy.files }}
   {{- if $text }}
   {{- toYaml (dict $name $text) | nindent 2 }}
   {{- end }}
   {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The five newest of before: nodes that a rollout has not come to have one still, and `rollout undo` names another. In the release, so that
+Helm leaves them, and finds them at a rollback. */}}
+{{- define "devgate.configmaps.before" -}}
+{{- if eq ((.Values.policy | default dict).rollout | default "live") "pods" }}
+{{- $name := include "devgate.policy" . }}
+{{- $is := printf "^%s-policy-[0-9a-f]{10}$" (include "devgate.workload" . | regexQuoteMeta) }}
+{{- $found := dict }}
+{{- range (lookup "v1" "ConfigMap" .Release.Namespace "").items }}
+{{- if and .immutable (ne .metadata.name $name) (regexMatch $is .metadata.name) }}
+{{- $_ := set $found (printf "%s %s" .metadata.creationTimestamp .metadata.name) . }}
+{{- end }}
+{{- end }}
+{{- range $at, $key := keys $found | sortAlpha | reverse }}
+{{- if lt $at 5 }}
+{{- with get $found $key }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .metadata.name }}
+  namespace: {{ .metadata.namespace }}
+  labels:
+    {{- toYaml .metadata.labels | nindent 4 }}
+immutable: true
+data:
+  {{- toYaml .data | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}

@@ -1,6 +1,7 @@
 {{- define "devgate.daemonset" -}}
 {{- $on := .Values.overlays | default dict }}
 {{- $oci := .Values.oci | default dict }}
+{{- $takesOver := ne .Values.updateStrategy.takeOver "never" }}
 {{- if and $oci.credentialsSecret (not $on.oci) }}
 {{- fail "oci.credentialsSecret: without overlays.oci there is no way to a registry; set overlays.oci=true" }}
 {{- end }}
@@ -29,11 +30,17 @@ spec:
   updateStrategy:
     type: RollingUpdate
     rollingUpdate:
+      {{- if $takesOver }}
+      # The new pod starts beside the old one, which ends its streams when the new one is about to register, and not after.
+      maxSurge: {{ .Values.updateStrategy.maxSurge }}
+      maxUnavailable: 0
+      {{- else }}
       # The old pod ends before the new one begins: kubelets up to 1.36 take down the registration of the new one when the old
       # one's stream ends after it.
       maxSurge: 0
       # A part, rounded up, and not one: a node that is not ready counts as well, and would hold up all others (docs/install.md).
       maxUnavailable: {{ .Values.updateStrategy.maxUnavailable }}
+      {{- end }}
   # A rollout goes on when a node's devices have been there for a while.
   minReadySeconds: 10
   template:
@@ -96,6 +103,9 @@ spec:
             - --policy=/etc/devgate/policy.d
             - --components=/components
             - {{ printf "--listen=%s:9464" .Values.listenAddress | quote }}
+            {{- if $takesOver }}
+            - --take-over={{ .Values.updateStrategy.takeOver }}
+            {{- end }}
             {{- if $on.cdiEdits }}
             - --edits=cdi
             {{- end }}

@@ -42,7 +42,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "devgate.policy" -}}
-{{ (.Values.policy | default dict).existingConfigMap | default (printf "%s-policy" (include "devgate.workload" .)) }}
+{{- $policy := .Values.policy | default dict }}
+{{- $name := printf "%s-policy" (include "devgate.workload" .) }}
+{{- if eq ($policy.rollout | default "live") "pods" }}
+{{- if $policy.existingConfigMap }}
+{{- fail "policy.rollout: pods is for policy.files; name another policy.existingConfigMap, and pods roll out as well" }}
+{{- end }}
+{{- $name = printf "%s-%s" $name ($policy.files | toJson | sha256sum | trunc 10) }}
+{{- end }}
+{{- $policy.existingConfigMap | default $name }}
 {{- end }}
 
 {{- define "devgate.image" -}}
