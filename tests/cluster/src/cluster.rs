@@ -1,11 +1,11 @@
 //! The cluster: bringing it up, its parts, and what an admin has of it.
 
-use crate::configs::ADDRESS;
+use crate::configs::{ADDRESS, ADDRESS2};
 use crate::disks::Disks;
 use crate::part::{Part, Signal};
-use crate::space::{self, Space};
+use crate::space::{self, CTR, Space};
 use crate::wait::until;
-use crate::{archive, configs, keys, needs, process};
+use crate::{configs, keys, needs, process, second};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,6 +51,8 @@ pub(crate) struct Cluster {
     plane: Space,
     /// Where the kubelet is.
     node: Space,
+    /// A second node, for scenarios that ask for it.
+    pub(crate) second: Option<Space>,
     /// What runs on the node.
     parts: BTreeMap<&'static str, Part>,
     /// The hardware.
@@ -58,9 +60,6 @@ pub(crate) struct Cluster {
     guard: Option<Child>,
     notes: Vec<String>,
 }
-
-/// A container with a shell and little else, which pods are made of.
-pub(crate) const BUSYBOX: &str = "registry.example.com/busybox:1";
 
 /// A kubelet's user is authorized as a node, which without admission's bookkeeping is a role.
 const ROLE: &str = "
@@ -94,14 +93,23 @@ impl Cluster {
         std::fs::write(dir.join("cgroup"), &cgroup)?;
         let guard = space::guard(&dir)?;
         make_cgroups(&cgroup)?;
+        make_cgroups(&format!("{cgroup}2"))?;
         let disks = Disks::make(&dir)?;
         keys::make(&dir.join("keys"))?;
         let cni = needs::cni().context("the plugins of CNI")?;
         configs::write(&dir.join("conf"), &dir.join("keys"), &cni, &cgroup)?;
         let plane = Space::plane(&dir)?;
         let node = plane.node(&dir)?;
-        let mut cluster =
-            Self { given, plane, node, parts: BTreeMap::new(), disks, guard: Some(guard), notes: Vec::new() };
+        let mut cluster = Self {
+            given,
+            plane,
+            node,
+            second: None,
+            parts: BTreeMap::new(),
+            disks,
+            guard: Some(guard),
+            notes: Vec::new(),
+        };
         cluster.start("etcd")?;
         cluster.start("kube-apiserver")?;
         cluster.start("containerd")?;
@@ -128,7 +136,7 @@ impl Cluster {
             parts.insert(name, Part::of(&node, &given.dir, name)?);
         }
         let disks = Disks::of(&given.dir)?;
-        Ok(Self { given, plane, node, parts, disks, guard: None, notes: Vec::new() })
+        Ok(Self { given, plane, node, second: None, parts, disks, guard: None, notes: Vec::new() })
     }
 
     /// Starts a part that does not run.
@@ -157,22 +165,41 @@ impl Cluster {
                  --root-ca-file={keys}/ca.crt --use-service-account-credentials=true --leader-elect=false"
             ),
             "kube-scheduler" => format!("--kubeconfig={conf}/scheduler.kubeconfig --leader-elect=false"),
-            "containerd" => format!("--config {conf}/containerd.toml"),
-            "kubelet" => format!(
-                "--config={conf}/kubelet.yaml --kubeconfig={conf}/kubelet.kubeconfig --hostname-override=node1 --node-ip={ADDRESS}"
-            ),
+            "containerd" | "containerd2" => format!("--config {conf}/{name}.toml"),
+            "kubelet" | "kubelet2" => {
+                let (node, address) = if name == "kubelet" { ("node1", ADDRESS) } else { (second::NODE, ADDRESS2) };
+                format!(
+                    "--config={conf}/{name}.yaml --kubeconfig={conf}/{name}.kubeconfig --hostname-override={node} --node-ip={address}"
+                )
+            }
             _ => bail!("there is no part {name}"),
         };
-        let program = match name {
-            "containerd" => PathBuf::from(name),
-            _ => std::path::absolute(self.given.kubernetes.join(name))?,
+        let program = match name.trim_end_matches('2') {
+            program @ "containerd" => PathBuf::from(program),
+            program => std::path::absolute(self.given.kubernetes.join(program))?,
         };
-        let space = if ["containerd", "kubelet"].contains(&name) { &self.node } else { &self.plane };
+        let space = match name {
+            "containerd" | "kubelet" => &self.node,
+            "containerd2" | "kubelet2" => self.second.as_ref().context("there is no second node")?,
+            _ => &self.plane,
+        };
         let words: Vec<_> =
             std::iter::once(program.display().to_string()).chain(words.split_whitespace().map(str::to_owned)).collect();
         let part = Part::start(space, &self.given.dir, name, &words)?;
         self.parts.insert(name, part);
         Ok(())
+    }
+
+    /// Where the API server is.
+    pub(crate) const fn plane(&self) -> &Space {
+        &self.plane
+    }
+
+    /// Parts that have ended with their node.
+    pub(crate) fn forget(&mut self, names: &[&'static str]) {
+        for name in names {
+            self.parts.remove(name);
+        }
     }
 
     /// Ends a part, and comes back when it has ended.
@@ -190,8 +217,7 @@ impl Cluster {
     /// When it does not come up.
     pub(crate) fn reboot(&mut self, before: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
         self.node.kill()?;
-        self.parts.remove("containerd");
-        self.parts.remove("kubelet");
+        self.forget(&["containerd", "kubelet"]);
         self.node = self.plane.node(&self.given.dir)?;
         before(self)?;
         self.start("containerd")?;
@@ -245,7 +271,7 @@ impl Cluster {
     /// # Errors
     /// When it fails.
     pub(crate) fn ctr(&self, words: &[&str]) -> Result<String> {
-        self.node(&[&["ctr", "--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io"], words].concat())
+        self.node(&[&CTR[..], words].concat())
     }
 
     /// Runs kubectl as the admin.
@@ -281,11 +307,19 @@ impl Cluster {
     /// # Errors
     /// When it is not in time.
     pub(crate) fn node_is_ready(&self, seconds: u64) -> Result<()> {
+        self.is_ready("node1", seconds)
+    }
+
+    /// The same of a node by its name.
+    ///
+    /// # Errors
+    /// When it is not in time.
+    pub(crate) fn is_ready(&self, node: &str, seconds: u64) -> Result<()> {
         until("a node that is ready", seconds, || {
-            let node = self.get("/api/v1/nodes/node1")?;
-            let conditions = node["status"]["conditions"].as_array().context("no conditions")?;
+            let is = self.get(&format!("/api/v1/nodes/{node}"))?;
+            let conditions = is["status"]["conditions"].as_array().context("no conditions")?;
             if !conditions.iter().any(|is| is["type"] == "Ready" && is["status"] == "True") {
-                bail!("node1 is not ready");
+                bail!("{node} is not ready");
             }
             Ok(())
         })
@@ -304,25 +338,6 @@ impl Cluster {
             let _infallible = writeln!(text, "measured: {note}");
             text
         })
-    }
-
-    fn images(&self) -> Result<()> {
-        until("containerd", 30, || self.ctr(&["version"]))?;
-        let file = self.given.dir.join("work/image.tar");
-        let busybox = Path::new("/bin/busybox");
-        let sleep = ["/bin/busybox", "sleep", "2147483647"];
-        archive::write(&file, "registry.example.com/pause:1", &[("bin/busybox", busybox)], &sleep)?;
-        self.load(&file)?;
-        archive::write(&file, BUSYBOX, &[("bin/busybox", busybox), ("bin/sh", busybox)], &["/bin/sh"])?;
-        self.load(&file)
-    }
-
-    /// Gives the node an image.
-    ///
-    /// # Errors
-    /// When containerd does not take it.
-    pub(crate) fn load(&self, archive: &Path) -> Result<()> {
-        self.ctr(&["images", "import", "--all-platforms", &archive.display().to_string()]).map(drop)
     }
 
     /// Ends everything, and comes back when nothing of it is left but its logs.

@@ -6,6 +6,9 @@ use std::path::Path;
 /// The node's address, which the API server has, too.
 pub(crate) const ADDRESS: &str = "10.99.0.1";
 
+/// The second node's address.
+pub(crate) const ADDRESS2: &str = "10.99.0.2";
+
 /// Writes each part's configuration into a folder.
 ///
 /// # Errors
@@ -15,13 +18,17 @@ pub(crate) fn write(conf: &Path, keys: &Path, cni: &Path, cgroup: &str) -> Resul
         let file = conf.join(name);
         std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))
     };
-    for who in ["admin", "controller-manager", "scheduler", "kubelet"] {
+    for who in ["admin", "controller-manager", "scheduler", "kubelet", "kubelet2"] {
         put(&format!("{who}.kubeconfig"), kubeconfig(keys, who))?;
     }
-    put("containerd.toml", containerd(conf, cni))?;
-    std::fs::create_dir_all(conf.join("cni"))?;
-    put("cni/10-cluster.conflist", NETWORK.to_owned())?;
-    put("kubelet.yaml", kubelet(keys, cgroup))
+    for (number, of) in [("1", ""), ("2", "2")] {
+        let networks = conf.join(format!("cni{of}"));
+        put(&format!("containerd{of}.toml"), containerd(&networks, cni))?;
+        std::fs::create_dir_all(&networks)?;
+        put(&format!("cni{of}/10-cluster.conflist"), NETWORK.replace("NUMBER", number))?;
+        put(&format!("kubelet{of}.yaml"), kubelet(keys, of, &format!("{cgroup}{of}")))?;
+    }
+    Ok(())
 }
 
 fn kubeconfig(keys: &Path, who: &str) -> String {
@@ -37,8 +44,8 @@ current-context: c
     )
 }
 
-fn containerd(conf: &Path, cni: &Path) -> String {
-    let (conf, cni) = (conf.display(), cni.display());
+fn containerd(networks: &Path, cni: &Path) -> String {
+    let (networks, cni) = (networks.display(), cni.display());
     format!(
         r#"version = 2
 root = "/var/lib/containerd"
@@ -54,25 +61,25 @@ state = "/run/containerd"
     runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{cni}"
-    conf_dir = "{conf}/cni"
+    conf_dir = "{networks}"
 "#
     )
 }
 
 /// Pods have addresses of one network, and a cable each to the node.
 const NETWORK: &str = r#"{"cniVersion": "0.4.0", "name": "cluster", "plugins": [{"type": "ptp", "ipMasq": false,
-  "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.1.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
+  "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.NUMBER.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
 "#;
 
-fn kubelet(keys: &Path, cgroup: &str) -> String {
+fn kubelet(keys: &Path, of: &str, cgroup: &str) -> String {
     let keys = keys.display();
     format!(
         r#"apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication: {{anonymous: {{enabled: false}}, webhook: {{enabled: true}}, x509: {{clientCAFile: "{keys}/ca.crt"}}}}
 authorization: {{mode: Webhook}}
-tlsCertFile: "{keys}/kubelet.crt"
-tlsPrivateKeyFile: "{keys}/kubelet.key"
+tlsCertFile: "{keys}/kubelet{of}.crt"
+tlsPrivateKeyFile: "{keys}/kubelet{of}.key"
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 cgroupDriver: cgroupfs
 cgroupRoot: /{cgroup}

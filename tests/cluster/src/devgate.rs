@@ -1,4 +1,4 @@
-//! Installing devgate as an admin does: the image's archive, the component on the node, the chart with a policy.
+//! devgate on the node: its image, its component, its pods, and what scenarios begin with.
 
 use crate::archive::{self, digest};
 use crate::cluster::Cluster;
@@ -6,7 +6,7 @@ use crate::part::Signal;
 use crate::process;
 use crate::wait::until;
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) const DISK: &str = "example.com/disk";
 
 /// Where the image is said to be; nothing is pulled, as the node has it.
-const REPOSITORY: &str = "registry.example.com/devgate";
+pub(crate) const REPOSITORY: &str = "registry.example.com/devgate";
 
 /// The component of the policy, beneath [`COMPONENTS`].
 pub(crate) const COMPONENT: &str = "generic.wasm";
@@ -98,120 +98,6 @@ plugins:
         Ok(name)
     }
 
-    /// Installs it, and does not wait.
-    ///
-    /// # Errors
-    /// When any step fails.
-    pub(crate) fn install(&self) -> Result<()> {
-        self.install_with(&self.policy()?)
-    }
-
-    /// The same with another policy.
-    ///
-    /// # Errors
-    /// When any step fails.
-    pub(crate) fn install_with(&self, policy: &str) -> Result<()> {
-        self.bring_component()?;
-        self.install_without_component(policy)
-    }
-
-    /// The same on a node that the component has not come to.
-    ///
-    /// # Errors
-    /// When any step fails.
-    pub(crate) fn install_without_component(&self, policy: &str) -> Result<()> {
-        self.bring_image(&self.version()?)?;
-        let namespace = "
-apiVersion: v1
-kind: Namespace
-metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privileged}}";
-        self.apply(namespace)?;
-        self.helm(&["install", "devgate", &self.given.chart.display().to_string()], policy)
-    }
-
-    /// Installs it, until the node shows every disk.
-    ///
-    /// # Errors
-    /// When that does not come about.
-    pub(crate) fn install_and_wait(&self) -> Result<()> {
-        self.install()?;
-        self.devgate_is_ready(60)?;
-        self.allocatable(self.disks.names().len(), 60)
-    }
-
-    /// Another policy, in the config map that the chart makes.
-    ///
-    /// # Errors
-    /// When Helm fails.
-    pub(crate) fn change_policy(&self, policy: &str) -> Result<()> {
-        self.helm(&["upgrade", "devgate", &self.given.chart.display().to_string()], policy)
-    }
-
-    /// The same over devices by name, in place of what is installed.
-    ///
-    /// # Errors
-    /// When Helm fails.
-    pub(crate) fn name_devices(&self) -> Result<()> {
-        let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, &self.policy()?, json!({"cdiEdits": true}))
-    }
-
-    fn helm(&self, words: &[&str], policy: &str) -> Result<()> {
-        self.helm_with(words, policy, json!({}))
-    }
-
-    fn helm_with(&self, words: &[&str], policy: &str, overlays: Value) -> Result<()> {
-        let values = self.given.dir.join("work/values.yaml");
-        let text = json!({
-            "image": {"repository": REPOSITORY},
-            "overlays": overlays,
-            "policy": {"files": {"serial.yaml": null, "disks.yaml": policy}},
-        });
-        std::fs::write(&values, text.to_string())?;
-        let mut helm = self.admin(&self.given.helm);
-        helm.args(words).args(["--namespace", "devgate", "--values"]).arg(&values);
-        process::read(&mut helm).map(drop)
-    }
-
-    /// Uninstalls it, until its pod is gone; content where it is not installed.
-    ///
-    /// # Errors
-    /// When Helm fails, or the pod stays.
-    pub(crate) fn uninstall(&self) -> Result<()> {
-        if self.is_installed() {
-            process::read(self.admin(&self.given.helm).args(["uninstall", "devgate", "--namespace", "devgate"]))?;
-        }
-        until("the end of devgate's pod", 60, || match self.devgate_pods()?.len() {
-            0 => Ok(()),
-            left => bail!("{left} of its pods are left"),
-        })
-    }
-
-    /// Installs what takes away from the node what devgate has left, beside nothing.
-    ///
-    /// # Errors
-    /// When Helm fails.
-    pub(crate) fn install_cleanup(&self) -> Result<()> {
-        let mut helm = self.admin(&self.given.helm);
-        helm.args(["install", "devgate-cleanup"]).arg(&self.given.chart);
-        helm.args(["--namespace", "devgate", "--set", "cleanup=true", "--set"]);
-        process::read(helm.arg(format!("image.repository={REPOSITORY}"))).map(drop)
-    }
-
-    /// Takes it away, until its pods are gone.
-    ///
-    /// # Errors
-    /// When Helm fails, or a pod stays.
-    pub(crate) fn uninstall_cleanup(&self) -> Result<()> {
-        let words = ["uninstall", "devgate-cleanup", "--namespace", "devgate"];
-        let wait = ["--wait", "--cascade=foreground", "--timeout=60s"];
-        process::read(self.admin(&self.given.helm).args(words).args(wait)).map(drop)
-    }
-
-    fn is_installed(&self) -> bool {
-        self.api("/apis/apps/v1/namespaces/devgate/daemonsets/devgate").is_ok()
-    }
-
     /// What some scenarios begin with: a cluster in which devgate is not, and nothing of it on the node.
     ///
     /// # Errors
@@ -251,6 +137,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     }
 
     fn in_order(&mut self) -> Result<()> {
+        self.leave()?;
         self.start("containerd")?;
         self.start("kubelet")?;
         self.node_is_ready(60)?;

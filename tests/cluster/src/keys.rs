@@ -12,10 +12,10 @@ const OF: &[(&str, &str)] = &[
     ("controller-manager", "/CN=system:kube-controller-manager"),
     ("scheduler", "/CN=system:kube-scheduler"),
     ("kubelet", "/O=system:nodes/CN=system:node:node1"),
+    ("kubelet2", "/O=system:nodes/CN=system:node:node2"),
 ];
 
-const NAMES: &str =
-    "subjectAltName=DNS:localhost,DNS:node1,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.96.0.1,IP:10.99.0.1";
+const NAMES: &str = "subjectAltName=DNS:localhost,DNS:node1,DNS:node2,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.96.0.1,IP:10.99.0.1,IP:10.99.0.2";
 
 /// Makes an authority, a certificate for each part, and the key for service accounts, good for some days.
 ///

@@ -6,18 +6,22 @@
 
 mod api;
 mod archive;
+mod chart;
 mod cluster;
 mod configs;
 mod devgate;
 mod disks;
+mod images;
 mod keys;
 mod needs;
 mod part;
 mod pod;
 mod pod_resources;
 mod process;
+mod prometheus;
 mod runtime;
 mod scenarios;
+mod second;
 mod space;
 mod wait;
 

@@ -1,7 +1,8 @@
 //! Pods that ask for disks, and what they have.
 
-use crate::cluster::{BUSYBOX, Cluster};
+use crate::cluster::Cluster;
 use crate::devgate::DISK;
+use crate::images::BUSYBOX;
 use crate::wait::until;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -37,6 +38,7 @@ impl Cluster {
                 "terminationGracePeriodSeconds": 1,
                 "automountServiceAccountToken": false,
                 "tolerations": [{"operator": "Exists"}],
+                "nodeSelector": {"kubernetes.io/hostname": "node1"},
                 "containers": [{
                     "name": "main", "image": BUSYBOX, "imagePullPolicy": "Never",
                     "command": ["/bin/busybox", "sleep", "2147483647"],

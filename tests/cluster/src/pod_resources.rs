@@ -14,16 +14,31 @@ impl Cluster {
     /// # Errors
     /// When the kubelet does not answer.
     pub(crate) fn pod_resources(&self) -> Result<BTreeMap<String, BTreeSet<String>>> {
+        Ok(disks(&self.ask("List")?))
+    }
+
+    /// How many of [`DISK`] the kubelet would give.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(crate) fn allocatable_disks(&self) -> Result<usize> {
+        // `AllocatableResourcesResponse`: devices (1), as a container's.
+        let message = self.ask("GetAllocatableResources")?;
+        let ours = fields(&message, 1).filter(|device| fields(device, 1).next() == Some(DISK.as_bytes()));
+        Ok(ours.flat_map(|device| fields(device, 2)).count())
+    }
+
+    /// What the kubelet answers to a call without an argument.
+    fn ask(&self, call: &str) -> Result<Vec<u8>> {
         let answer = self.given.dir.join("work/pod-resources");
         let mut curl = self.on_node("curl");
         curl.args(["--silent", "--show-error", "--fail", "--http2-prior-knowledge", "--max-time", "10"]);
         curl.args(["--unix-socket", SOCKET, "--header", "content-type: application/grpc", "--header", "te: trailers"]);
         curl.args(["--data-binary", "@-", "--output"]).arg(&answer);
         // A call of gRPC with an empty message, which is five bytes before nothing.
-        process::read_with(curl.arg("http://localhost/v1.PodResourcesLister/List"), "\0\0\0\0\0")?;
+        process::read_with(curl.arg(format!("http://localhost/v1.PodResourcesLister/{call}")), "\0\0\0\0\0")?;
         let answer = std::fs::read(answer)?;
-        let message = answer.get(5..).context("the kubelet's answer has no message")?;
-        Ok(disks(message))
+        Ok(answer.get(5..).context("the kubelet's answer has no message")?.to_vec())
     }
 }
 

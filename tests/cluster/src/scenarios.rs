@@ -25,10 +25,12 @@ mod install;
 mod kubelet;
 mod late;
 mod mistakes;
+mod nodes;
 mod pods;
 mod reboot;
 mod reinstall;
 mod rollout;
+mod take_over;
 mod uninstall;
 mod unplug;
 
@@ -78,6 +80,18 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "devgate's pod deleted, rolled out to another image, rolled back",
         bare: false,
         play: rollout::play,
+    },
+    Scenario {
+        name: "take-over",
+        about: "the next pod starts beside the last one, which hands over",
+        bare: false,
+        play: take_over::play,
+    },
+    Scenario {
+        name: "nodes",
+        about: "a second node: seen with the first, a broken version does not come to it; a node that changes its group",
+        bare: false,
+        play: nodes::play,
     },
     Scenario { name: "reboot", about: "the node boots, with devgate in a pod", bare: false, play: reboot::in_a_pod },
     Scenario {

@@ -1,7 +1,7 @@
 //! Namespaces of the cluster's own, and their end.
 //!
 //! There are two: the *plane*, with a network and processes of its own, in which etcd and the API server run, and the *node* in the
-//! plane's network, with files and processes of its own. Each lives as long as its first process does; the kernel ends everything else
+//! plane's network, with files and processes of its own. A second node has a network, too, with a cable to the plane's. Each lives as long as its first process does; the kernel ends everything else
 //! in it together with that one. So the end needs no list of what was started, and a reboot of the node is the end of its first process.
 //!
 //! A shell outside (the *guard*) waits for the end of this program, however it comes about, and takes everything down.
@@ -13,6 +13,9 @@ use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+
+/// containerd's client, on a node.
+pub(crate) const CTR: [&str; 5] = ["ctr", "--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io"];
 
 /// First processes: of each, its id outside and when it began, by which a later process with the same id is told from it.
 const IDS: &str = "ids";
@@ -42,10 +45,11 @@ echo 1 > /proc/sys/net/ipv4/ip_forward
 
 /// What a node writes to is its own, and what a kubelet sets in the kernel is set in files that lie over the kernel's.
 const NODE: &str = r#"
-mkdir -p "$DIR/node/etc" "$DIR/node/work" "$DIR/node/lib" "$DIR/node/log"
-mount -t overlay overlay -o "lowerdir=/etc,upperdir=$DIR/node/etc,workdir=$DIR/node/work" /etc
-mount --bind "$DIR/node/lib" /var/lib
-mount --bind "$DIR/node/log" /var/log
+own=$DIR/$NAME
+mkdir -p "$own/etc" "$own/work" "$own/lib" "$own/log"
+mount -t overlay overlay -o "lowerdir=/etc,upperdir=$own/etc,workdir=$own/work" /etc
+mount --bind "$own/lib" /var/lib
+mount --bind "$own/log" /var/log
 mount -t tmpfs tmpfs /run
 mkdir -p /run/lock /run/kernel /etc/cdi /var/lib/kubelet /var/log/pods /var/log/containers
 for file in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
@@ -54,6 +58,22 @@ for file in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oo
     mount --bind "$own" "/proc/sys/$file"
 done
 mount --make-rshared /
+"#;
+
+/// The end of the second node's cable that is in the plane.
+const CABLE: &str = r#"
+ip link add node2 type veth peer name node0 netns "$PID"
+ip link set node2 master node0 up
+ip route add 10.244.2.0/24 via "$ADDRESS2" dev node0 onlink
+"#;
+
+/// And the one that is in the node.
+const CABLE2: &str = r#"
+ip link set lo up
+ip addr add "$ADDRESS2/24" dev node0
+ip link set node0 up
+ip route add default via "$ADDRESS"
+echo 1 > /proc/sys/net/ipv4/ip_forward
 "#;
 
 /// Ends first processes, and takes away what the kernel does not: control groups, loop devices, files. Logs stay.
@@ -68,7 +88,7 @@ name=$(cat cgroup 2>/dev/null)
 if [ -n "$name" ]; then
     for attempt in $(seq 100); do
         left=
-        for top in "/sys/fs/cgroup/$name" /sys/fs/cgroup/*/"$name"; do
+        for top in /sys/fs/cgroup/"$name" /sys/fs/cgroup/*/"$name" /sys/fs/cgroup/"${name}2" /sys/fs/cgroup/*/"${name}2"; do
             [ -d "$top" ] || continue
             find "$top" -depth -type d -exec rmdir {} + 2>/dev/null
             [ -d "$top" ] && left=$top
@@ -79,7 +99,7 @@ if [ -n "$name" ]; then
     [ -z "$left" ] || echo "not taken away: $left"
 fi
 [ -f disks.py ] && python3 disks.py end "$DIR"
-rm -rf --one-file-system node conf keys ids cgroup plane.first node.first disks disks.py work
+rm -rf --one-file-system node node2 node2.first conf keys ids cgroup plane.first node.first disks disks.py work
 "#;
 
 /// Whether a cluster is up in this folder.
@@ -138,6 +158,23 @@ impl Space {
         let mut command = Command::new("nsenter");
         command.args(["-t", &self.pid, "--net", "unshare"]);
         Self::begin(command, dir, "node", NODE)
+    }
+
+    /// A second node, with a network of its own.
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub(crate) fn second_node(&self, dir: &Path) -> Result<Self> {
+        let mut command = Command::new("unshare");
+        command.arg("--net");
+        let second = Self::begin(command, dir, "node2", NODE)?;
+        for (space, cable) in [(self, CABLE), (&second, CABLE2)] {
+            let mut command = space.in_network("sh");
+            command.args(["-ec", cable]).env("PID", &second.pid);
+            command.env("ADDRESS", crate::configs::ADDRESS).env("ADDRESS2", crate::configs::ADDRESS2);
+            process::read(&mut command)?;
+        }
+        Ok(second)
     }
 
     /// Those of a cluster that was left up.

@@ -2,8 +2,9 @@
 //! by the chart; then with a device that moves, which no disk of the kernel's does at will: a tree of files stands for its `/sys`, and what
 //! it names are two disks of the kernel's.
 
-use crate::cluster::{BUSYBOX, Cluster};
+use crate::cluster::Cluster;
 use crate::devgate::COMPONENTS;
+use crate::images::BUSYBOX;
 use crate::wait::{timed, until};
 use anyhow::{Context, Result, bail};
 use serde_json::json;

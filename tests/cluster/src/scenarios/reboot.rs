@@ -1,8 +1,9 @@
 //! The node loses power and boots. Pods whose owner makes new ones are back, nothing is given twice, and what becomes of the others is measured:
 //! with devgate in a pod, and as a service of the node that is there before the kubelet.
 
-use crate::cluster::{BUSYBOX, Cluster};
+use crate::cluster::Cluster;
 use crate::devgate::{COMPONENTS, DISK};
+use crate::images::BUSYBOX;
 use crate::wait::{timed, until};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
