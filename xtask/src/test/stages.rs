@@ -150,7 +150,7 @@ const LONG: [&str; 23] = [
     "any_recording_is_refused",
     "any_runner_is_heard",
     "a_gpu_that_fails_is_unhealthy_and_not_gone",
-    "a_host_that_took_over_and_does_not_become_ready",
+    "a_host_that_took_over_and_is_",
     "a_lease_whose_plugin_leaves_the_policy",
     "at_every_number_that_is_not_listed",
     "attackers::",
