@@ -2,11 +2,11 @@
 //!
 //! It is text for an admin to start from. Nothing of it is in force unless it stands in the admin's file, and no host reads it.
 
+use crate::custom_section;
 use anyhow::{Context, bail, ensure};
 use devgate_policy::{ComponentSource, PluginPolicy, PolicyFile};
 use devgate_types::{Digest, PinnedReference, escape};
 use regex::Regex;
-use wasmparser::{Parser, Payload};
 
 /// The custom section, of the outermost component.
 pub(crate) const SECTION: &str = "devgate:policy";
@@ -53,7 +53,7 @@ impl AuthorPolicy {
     /// Where it is too long, could not be shown as it is, is no policy of one plugin, or writes its `component` over several lines.
     pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         ensure!(text.len() <= MAX_BYTES, "is larger than 64KiB");
-        if let Some(hidden) = text.chars().find(|c| !is_shown(*c)) {
+        if let Some(hidden) = custom_section::hidden(text) {
             bail!("has the character {}, which could not be seen", escape(&hidden.to_string(), 1));
         }
         let plugin = one_plugin(text)?;
@@ -67,19 +67,9 @@ impl AuthorPolicy {
     /// # Errors
     /// Where what it carries is none: see [`Self::parse`].
     pub(crate) fn of(component: &[u8]) -> anyhow::Result<Option<Self>> {
-        let mut depth = 0_usize;
-        for payload in Parser::new(0).parse_all(component).map_while(Result::ok) {
-            match payload {
-                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-                Payload::End(_) => depth = depth.saturating_sub(1),
-                Payload::CustomSection(section) if depth == 0 && section.name() == SECTION => {
-                    let text = std::str::from_utf8(section.data()).ok().context("is not UTF-8")?;
-                    return Self::parse(text).map(Some);
-                }
-                _ => {}
-            }
-        }
-        Ok(None)
+        let Some(carried) = custom_section::of(component, SECTION) else { return Ok(None) };
+        let text = std::str::from_utf8(carried).ok().context("is not UTF-8")?;
+        Self::parse(text).map(Some)
     }
 
     /// The one plugin of it.
@@ -108,11 +98,6 @@ impl AuthorPolicy {
         ensure!(named, "component: stands where it is not the plugin's");
         Ok(text)
     }
-}
-
-/// Whether a terminal shows a character, and it orders nothing around it anew.
-pub(crate) fn is_shown(c: char) -> bool {
-    matches!(c, '\n' | '\t' | '\\' | '"' | '\'') || c.escape_debug().count() == 1
 }
 
 fn one_plugin(text: &str) -> anyhow::Result<PluginPolicy> {

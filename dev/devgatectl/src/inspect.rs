@@ -8,6 +8,7 @@ mod text;
 
 use crate::author_policy::{AuthorPolicy, Pinned};
 use crate::cli::{InspectArgs, InspectOutput};
+use crate::config_schema::ConfigSchema;
 pub(crate) use author::not_run;
 
 use about::{Described, Role, about};
@@ -59,6 +60,13 @@ pub(crate) struct Report {
     policy_by: &'static str,
     /// Why that which the component carries cannot be used, if so.
     policy_problem: Option<String>,
+    /// The JSON Schema of `config` that the component carries.
+    config_schema: Option<serde_json::Value>,
+    /// Why that cannot be used, if so.
+    config_schema_problem: Option<String>,
+    /// The schema, as its author wrote it.
+    #[serde(skip)]
+    schema: Option<ConfigSchema>,
     /// What the component carries.
     #[serde(skip)]
     author: Option<AuthorPolicy>,
@@ -96,14 +104,21 @@ struct Import {
 /// Runs the command.
 pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<u8> {
     let report = report(args)?;
-    match (args.output, &report.policy) {
-        (InspectOutput::Text, _) => output::print(&text::of(&report))?,
-        (InspectOutput::Json, _) => output::print_json(&report)?,
-        (InspectOutput::Policy, Some(policy)) => output::print(policy)?,
-        (InspectOutput::Policy, None) => {
-            let problems = report.problems.join("; ");
-            anyhow::bail!(exit::with_code(exit::FOUND, format!("{}: {problems}", report.file)))
-        }
+    let none = |why: String| Err(exit::with_code(exit::FOUND, format!("{}: {why}", report.file)));
+    match args.output {
+        InspectOutput::Text => output::print(&text::of(&report))?,
+        InspectOutput::Json => output::print_json(&report)?,
+        InspectOutput::Policy => match &report.policy {
+            Some(policy) => output::print(policy)?,
+            None => return none(report.problems.join("; ")),
+        },
+        InspectOutput::ConfigSchema => match (&report.schema, &report.config_schema_problem) {
+            (Some(schema), _) => output::print(schema.text())?,
+            (None, Some(why)) => return none(format!("the schema of config that it carries {why}")),
+            (None, None) => {
+                return none("carries no schema of its config (devgatectl pack --config-schema)".to_owned());
+            }
+        },
     }
     Ok(if report.runs { exit::OK } else { exit::FOUND })
 }
@@ -254,12 +269,16 @@ impl Report {
             policy: None,
             policy_by: "devgate",
             policy_problem: None,
+            config_schema: None,
+            config_schema_problem: None,
+            schema: None,
             author: None,
         };
         match inspection.contents {
             Ok(contents) => {
                 report.fill(bytes, contents);
                 report.set_policy(&name, bytes, inspection.sha256);
+                report.set_schema(bytes);
             }
             Err(refusal) => report.problems.push(refusal.to_string()),
         }

@@ -5,7 +5,9 @@ mod admin;
 mod author_policy;
 mod call;
 mod cli;
+mod config_schema;
 mod conform;
+mod custom_section;
 mod demo;
 mod dev;
 mod fault_injector;
@@ -77,5 +79,6 @@ fn main() -> ExitCode {
 }
 
 fn sources(node: OpenNode) -> Sources {
-    Sources { node, programs: Programs::beside_or_own, puller: Program::puller_or_own }
+    let (programs, puller, config) = (Programs::beside_or_own, Program::puller_or_own, config_schema::look);
+    Sources { node, programs, puller, config }
 }

@@ -1,8 +1,8 @@
 //! `devgatectl pack`: a core module in, a component out that this host can run, with what describes it.
 
 mod about;
+mod carry;
 mod encode;
-mod policy;
 mod strip;
 mod text;
 
@@ -57,8 +57,12 @@ pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
         ));
     }
     if let Some(policy) = &args.policy {
-        component = policy::put(policy, &component)?;
+        component = carry::policy(policy, &component)?;
     }
+    if let Some(schema) = &args.config_schema {
+        component = carry::config_schema(schema, &component)?;
+    }
+    carry::fit(&component)?;
     let packed = Packed {
         kind: encoded.kind,
         adapter: encoded.adapter,

@@ -106,7 +106,7 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
         let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
         let mut findings = Vec::new();
-        let facts = component::look(&runners, &components, plugin, &mut findings);
+        let facts = component::look(&runners, &components, plugin, sources.config, &mut findings);
         let (mut granted, matches) = grants::look(&view, plugin, &mut findings);
         granted.kernel_log = kernel_log(&node, plugin, &mut findings);
         component::unused(&facts, plugin, &mut findings);

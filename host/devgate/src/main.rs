@@ -26,7 +26,12 @@ fn main() -> ExitCode {
             format!("{name}: is not a command of devgate any more; run `devgatectl {name}` with the same options");
         return exit::report(&exit::with_code(exit::USAGE, text));
     }
-    let sources = Sources { node: node::open_live, programs: Programs::beside, puller: Program::puller };
+    let sources = Sources {
+        node: node::open_live,
+        programs: Programs::beside,
+        puller: Program::puller,
+        config: |_, _| Vec::new(),
+    };
     match devgate::run(&Cli::parse().command, sources) {
         Ok(code) => code.into(),
         Err(error) => exit::report(&error),

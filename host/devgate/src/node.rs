@@ -10,6 +10,36 @@ use std::path::{Path, PathBuf};
 /// Opens the node that `--node-root` names. The error has its exit code.
 pub type OpenNode = fn(&Path) -> anyhow::Result<Node>;
 
+/// What is wrong with a plugin's `config` by the schema that its component carries. A node's program has none that looks: what reads
+/// a stranger's schema is `devgatectl`, and on a node the component looks at its configuration itself.
+pub type LookAtConfig = fn(component: &[u8], config: &serde_json::Value) -> Vec<ConfigProblem>;
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigProblem {
+    /// With the schema itself, so that nothing can be said of the `config`.
+    Schema(String),
+    /// With the `config`.
+    Config {
+        /// Where, as a JSON pointer; empty for the whole.
+        at: String,
+        /// For people.
+        why: String,
+    },
+}
+
+impl Display for ConfigProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Schema(why) => {
+                write!(f, "config is not looked at: the schema of it that the component carries {why}")
+            }
+            Self::Config { at, why } if at.is_empty() => write!(f, "config: {why}"),
+            Self::Config { at, why } => write!(f, "config at {at}: {why}"),
+        }
+    }
+}
+
 /// What the commands of one program work with.
 #[derive(Clone, Copy)]
 pub struct Sources {
@@ -19,6 +49,8 @@ pub struct Sources {
     pub programs: fn() -> Result<Programs, ProgramError>,
     /// The program that speaks to registries.
     pub puller: fn() -> Result<Program, ProgramError>,
+    /// What looks at a plugin's `config`.
+    pub config: LookAtConfig,
 }
 
 impl Sources {

@@ -25,6 +25,7 @@ mod colour;
 mod compiling;
 mod completions;
 mod conditions;
+mod config_schema;
 mod confinement;
 mod conform;
 mod conformance;

@@ -84,6 +84,8 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("rustls", &["devgate-pull"]),
     // Signatures are made in the tests of the program.
     ("ring", &["devgate-oci", "devgate-pull"]),
+    // What reads a stranger's schema has no power over a node.
+    ("jsonschema", &["devgatectl"]),
 ];
 
 const KUBELET: &[&str] = &[

@@ -2,8 +2,9 @@
 
 use super::confirm::{NOT_CONFIRMED, confirm};
 use super::refused;
-use crate::author_policy::{Pinned, is_shown};
+use crate::author_policy::Pinned;
 use crate::cli::AddArgs;
+use crate::custom_section::is_shown;
 use crate::inspect::{self, Report, not_run};
 use anyhow::Context;
 use devgate::transfer::{Key, LARGEST};

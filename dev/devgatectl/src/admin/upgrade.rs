@@ -5,6 +5,7 @@ use super::policy_text::{Edited, PolicyText};
 use super::refused;
 use crate::author_policy::AuthorPolicy;
 use crate::cli::UpgradeArgs;
+use crate::config_schema;
 use crate::inspect::{self, Report, not_run};
 use crate::plan::{self, Kept, Side};
 use devgate::components::Components;
@@ -45,6 +46,7 @@ pub(crate) fn upgrade(args: &UpgradeArgs) -> anyhow::Result<u8> {
     let text = PolicyText::read(&args.policy, plugin)?;
     let edited = text.with_component(&policy, plugin, (&upgrade.old, &upgrade.new), &upgrade.source)?;
     output::print(&upgrade.differences(plugin)?)?;
+    output::print(&upgrade.misfits(plugin))?;
     if !args.nodes.is_empty() {
         output::print(&upgrade.planned(args, policy.clone(), &edited)?)?;
     }
@@ -123,6 +125,12 @@ impl Upgrade {
             text += &changed(&granted, &grants);
         }
         Ok(text)
+    }
+
+    /// What the other one's schema says of the policy's `config`, which stays as it is.
+    fn misfits(&self, plugin: &PluginPolicy) -> String {
+        let problems = config_schema::look(&self.bytes, &plugin.config);
+        problems.iter().map(|problem| format!("  {problem}\n")).collect()
     }
 
     /// What `plan` says of it.

@@ -9,13 +9,14 @@ pub(super) const INSPECT_HELP: &str = "\
 Examples:
   devgatectl inspect vendor.wasm
   devgatectl inspect vendor.wasm --output policy > vendor.yaml    a policy to start from
+  devgatectl inspect vendor.wasm --output config-schema           what may stand under config: in it
   devgatectl inspect oci:registry.example.com/vendor/gpu:1.2
   devgatectl inspect vendor.wasm --output json | jq -r '.imports[].name'
 
 Exit codes:
   0  this host can run it, once the policy grants what it imports
   1  the file cannot be read
-  5  this host cannot run it; what is shown says why";
+  5  this host cannot run it, which is shown with the reason; or it carries no schema where that is asked for";
 
 /// Options of `devgatectl inspect`.
 #[derive(Debug, Clone, Args)]
@@ -41,4 +42,6 @@ pub(crate) enum InspectOutput {
     Json,
     /// A policy to start from, as YAML: its author's, where it carries one, else the least that could run it
     Policy,
+    /// The JSON Schema of `config` that it carries
+    ConfigSchema,
 }

@@ -11,13 +11,14 @@ Examples:
   devgatectl pack core.wasm -o vendor.wasm --wit wit --world component     the module says nothing of its world
   devgatectl pack vendor.wasm -o vendor.wasm --source https://example.com/vendor.git
   devgatectl pack core.wasm -o vendor.wasm --policy policy.yaml            with what admins start from
+  devgatectl pack core.wasm -o vendor.wasm --config-schema config.schema.json    with what their config may be
   devgatectl pack core.wasm -o vendor.wasm --output json | jq -r .component.sha256
 
 Exit codes:
   0  the component was made, and this host can run it once the policy grants what it imports
   1  a file cannot be read or written
-  3  the policy is wrong, or does not grant what the component imports
-  5  no component can be made of it, or none that this host could run; nothing was written";
+  3  the policy is wrong, does not grant what the component imports, or its config is not as the schema says
+  5  no component can be made of it, or none that this host could run, or the schema is none; nothing was written";
 
 /// Options of `devgatectl pack`.
 #[derive(Debug, Clone, Args)]
@@ -41,6 +42,10 @@ pub(crate) struct PackArgs {
     /// The policy that admins are to start from, with a comment for each grant: it travels in the component, and is in force nowhere
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+
+    /// The JSON Schema (draft 2020-12) of the policy's `config`, by which `check` looks at what admins write there; it travels in the component
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config_schema: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) about: AboutArgs,

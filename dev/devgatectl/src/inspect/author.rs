@@ -1,7 +1,8 @@
-//! The policy that is shown: the author's, where a component carries one that can be used.
+//! What a component carries for those who use it: its author's policy, where that can be used, and the schema of its `config`.
 
 use super::{Report, skeleton};
 use crate::author_policy::{AuthorPolicy, Pinned};
+use crate::config_schema::ConfigSchema;
 use devgate_policy::PluginPolicy;
 use devgate_runner::{Programs, Runners};
 use devgate_types::escape;
@@ -28,6 +29,17 @@ impl Report {
         }
         self.policy_by = if policy.is_some() { "author" } else { "devgate" };
         self.policy = Some(policy.unwrap_or_else(|| skeleton::of(&Pinned::File { name, sha256 }, &[], self)));
+    }
+
+    /// Sets the schema of `config`.
+    pub(super) fn set_schema(&mut self, component: &[u8]) {
+        match ConfigSchema::of(component) {
+            Ok(schema) => {
+                self.config_schema = schema.as_ref().map(|schema| schema.value().clone());
+                self.schema = schema;
+            }
+            Err(why) => self.config_schema_problem = Some(escape(&format!("{why:#}"), 512)),
+        }
     }
 
     /// The author's policy with this component and these keys; `None` if it carries none.

@@ -61,6 +61,12 @@ pub(super) fn facts(report: &Report) -> String {
         fact("language", unknown.unwrap_or(languages));
     }
     fact("sdk", producers(&report.sdks));
+    let schema = report
+        .schema
+        .as_ref()
+        .map(|schema| format!("a schema of {} bytes (--output config-schema)", schema.text().len()));
+    let unusable = report.config_schema_problem.as_ref().map(|why| format!("a schema that cannot be used: {why}"));
+    fact("config", schema.or(unusable).unwrap_or_default());
     fact("made with", producers(&report.tools));
     let mut text = columns(2, &facts);
     if report.policy.is_some() {

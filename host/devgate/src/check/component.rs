@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use crate::components::Components;
+use crate::node::{ConfigProblem, LookAtConfig};
 use crate::progress::Progress;
 use crate::survey::without_plugin;
 use devgate_policy::{ComponentSource, PluginPolicy};
@@ -39,6 +40,7 @@ pub(super) fn look(
     runners: &Runners,
     components: &Components,
     policy: &PluginPolicy,
+    look_at: LookAtConfig,
     findings: &mut Vec<Finding>,
 ) -> ComponentFacts {
     let (name, sha256) = match &policy.component {
@@ -106,7 +108,10 @@ pub(super) fn look(
     facts.size = Some(bytes.len());
     facts.sha256 = Some(digest);
     match inspection.contents {
-        Ok(contents) => imports(&mut facts, contents, policy, findings),
+        Ok(contents) => {
+            imports(&mut facts, contents, policy, findings);
+            findings.extend(look_at(&bytes, &policy.config).iter().map(|problem| config(problem, policy)));
+        }
         Err(refusal) => {
             let message = format!("{}: {refusal}", facts.file);
             findings.push(Finding::error("component-invalid", at, message));
@@ -138,6 +143,15 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
     if let Err(refusal) = contents.profile {
         let message = format!("{}: {refusal}", facts.file);
         findings.push(Finding::error("component-exports", at, message));
+    }
+}
+
+/// What the component's own schema says of the policy's `config`.
+fn config(problem: &ConfigProblem, policy: &PluginPolicy) -> Finding {
+    let (at, message) = (Some(&policy.origin), problem.to_string());
+    match problem {
+        ConfigProblem::Schema(_) => Finding::warning("config-schema", at, message),
+        ConfigProblem::Config { .. } => Finding::error("config-invalid", at, message),
     }
 }
 
