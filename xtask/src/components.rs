@@ -1,5 +1,6 @@
 //! Building the components in `guests/`.
 
+mod config_schema;
 mod imports;
 
 use crate::build_paths::BuildPaths;
@@ -71,11 +72,12 @@ pub(crate) fn build() -> Result<()> {
     process::run(&mut command)?;
 
     let mut rows = Vec::new();
-    for (package, library) in packages()? {
+    for Package { name, library, source } in packages()? {
         let file = built.join(WASM).join("release").join(format!("{library}.wasm"));
         let program = std::fs::read(&file).with_context(|| format!("read {}", file.display()))?;
-        places.refuse_in(&program).with_context(|| format!("component {package}"))?;
-        rows.push(take(&file, &package, Wasi::Never)?);
+        places.refuse_in(&program).with_context(|| format!("component {name}"))?;
+        let component = config_schema::carried(program, &source)?;
+        rows.push(taken(&component, &name, Wasi::Never).with_context(|| file.display().to_string())?);
     }
     println!("{}", folder()?.display());
     print!("{}", Row::table(&rows));
@@ -119,7 +121,11 @@ pub(crate) enum Wasi {
 /// Takes a file that was built into [`folder`] as `<name>.wasm`, if it is a component and imports nothing of WASI that it may not.
 pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
     let bytes = std::fs::read(file).with_context(|| format!("read {}", file.display()))?;
-    let imports = imports::of(&bytes).with_context(|| file.display().to_string())?;
+    taken(&bytes, name, wasi).with_context(|| file.display().to_string())
+}
+
+fn taken(bytes: &[u8], name: &str, wasi: Wasi) -> Result<Row> {
+    let imports = imports::of(bytes)?;
     let unwanted = imports.iter().find(|import| import.starts_with("wasi:"));
     if let (Some(import), Wasi::Never) = (unwanted, wasi) {
         bail!("component {name} imports {import}; find what uses it (printing, time, randomness) and remove it");
@@ -127,8 +133,8 @@ pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let name = format!("{name}.wasm");
-    keep(&folder.join(&name), &bytes)?;
-    Ok(Row { name, size: bytes.len(), digest: digest(&bytes), needs: grantable(&imports) })
+    keep(&folder.join(&name), bytes)?;
+    Ok(Row { name, size: bytes.len(), digest: digest(bytes), needs: grantable(&imports) })
 }
 
 /// Components that are of no use on a node: for tests, and examples.
@@ -136,17 +142,27 @@ const NOT_FOR_NODES: [&str; 6] = ["example", "lifecycle-probe", "misfit", "overr
 
 /// The components that come with devgate.
 pub(crate) fn shipped() -> Result<Vec<String>> {
-    let names = packages()?.into_iter().map(|(package, _)| package);
+    let names = packages()?.into_iter().map(|package| package.name);
     Ok(names.filter(|name| !NOT_FOR_NODES.contains(&name.as_str())).collect())
 }
 
-/// Package and library of each component.
-fn packages() -> Result<Vec<(String, String)>> {
+/// A component's package.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Package {
+    name: String,
+    library: String,
+    /// The library's file.
+    source: PathBuf,
+}
+
+/// That of each component.
+fn packages() -> Result<Vec<Package>> {
     let metadata = metadata(&guests())?;
     let mut components = Vec::new();
     for package in metadata.workspace_packages() {
         for target in package.targets.iter().filter(|target| target.crate_types.contains(&CrateType::CDyLib)) {
-            components.push((package.name.to_string(), target.name.replace('-', "_")));
+            let (name, library) = (package.name.to_string(), target.name.replace('-', "_"));
+            components.push(Package { name, library, source: target.src_path.clone().into() });
         }
     }
     components.sort();
@@ -205,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_not_for_nodes_is_not_shipped() {
-        let all: Vec<String> = packages().unwrap().into_iter().map(|(package, _)| package).collect();
+        let all: Vec<String> = packages().unwrap().into_iter().map(|package| package.name).collect();
         let shipped = shipped().unwrap();
         for name in NOT_FOR_NODES {
             assert!(all.iter().any(|one| one == name), "there is no {name} any more");
