@@ -124,6 +124,7 @@ mod tests {
             let files = files::of(lang, &names(), None).unwrap();
             for wanted in [
                 ".gitignore",
+                "config.schema.json",
                 ".github/workflows/test.yaml",
                 "README.md",
                 "nodes/acme-npu.umockdev",
@@ -139,6 +140,9 @@ mod tests {
             let parsed = devgate_policy::parse(&[file]);
             assert!(parsed.is_ok(), "{lang:?}: {policy}");
             assert!(policy.contains("acme.com/acme-npu") && policy.contains("ACME_NPU_MODE"), "{policy}");
+            let schema = crate::config_schema::ConfigSchema::parse(text("config.schema.json")).unwrap();
+            let plugin = parsed.unwrap().plugins.into_values().next().unwrap();
+            assert_eq!(schema.problems(&plugin.config), [], "{lang:?}");
         }
     }
 

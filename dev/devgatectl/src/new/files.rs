@@ -59,7 +59,8 @@ macro_rules! go {
     };
 }
 
-const COMMON: [File; 2] = [
+const COMMON: [File; 3] = [
+    ("config.schema.json", example!("config.schema.json"), Form::Code),
     ("nodes/widget.umockdev", example!("nodes/widgets.umockdev"), Form::Code),
     ("scenarios/a-day.yaml", example!("scenarios/a-day.yaml"), Form::Code),
 ];
