@@ -46,7 +46,7 @@ pub fn devgatectl() -> anyhow::Result<PathBuf> {
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 17] = [
+const WORKSHOP: [&str; 18] = [
     "add",
     "call",
     "completions",
@@ -61,6 +61,7 @@ const WORKSHOP: [&str; 17] = [
     "plan",
     "push",
     "record",
+    "show",
     "simulate",
     "trace",
     "upgrade",

@@ -13,6 +13,7 @@ mod pack;
 mod plan;
 mod push;
 mod record;
+mod show;
 mod simulate;
 mod trace;
 
@@ -29,11 +30,13 @@ pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use plan::{PlanArgs, PlanOutput};
 pub(crate) use push::PushArgs;
 pub(crate) use record::RecordArgs;
+pub(crate) use show::ShowArgs;
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use trace::TraceArgs;
 
 use clap::{Parser, Subcommand};
 use devgate::exit;
+use devgate_types::{InvalidReference, Reference};
 
 const ABOUT: &str = "The workshop of devgate: write, look into, record, try and publish components";
 
@@ -111,6 +114,13 @@ pub(crate) enum Command {
     #[command(after_help = push::PUSH_HELP)]
     Push(PushArgs),
 
+    /// Show what a registry has of a component, without the component
+    ///
+    /// Its digests, size and annotations, what it imports, who has signed it, and what lies beside it: attestations of `conform` with their
+    /// results, and what others put there. Reads the manifest and what is small.
+    #[command(after_help = show::SHOW_HELP)]
+    Show(ShowArgs),
+
     /// Build a component, look at it on a recorded node or this one, and say what changed, whenever something is saved
     ///
     /// Shows units, their health, what was refused and why, what the component said, what each call took of its limits; then what is
@@ -179,4 +189,9 @@ pub(crate) enum Command {
 
     #[command(flatten)]
     Host(devgate::cli::Command),
+}
+
+/// A reference, also with the `oci:` that other commands tell it from a file by.
+fn reference(text: &str) -> Result<Reference, InvalidReference> {
+    text.strip_prefix("oci:").unwrap_or(text).parse()
 }

@@ -9,6 +9,7 @@
 //! score.
 
 mod answers;
+mod attest;
 mod empty;
 mod error_quality;
 mod exclusive;
@@ -29,6 +30,7 @@ mod unplug;
 mod values;
 
 use crate::cli::ConformArgs;
+use crate::signing_key::SigningKey;
 use anyhow::Context;
 use devgate::cli::Output;
 use devgate::components::Components;
@@ -99,6 +101,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     if let Some(only) = &args.only {
         known(only)?;
     }
+    let key = args.attest.as_deref().map(SigningKey::read).transpose()?;
     let policy = policy::read_of(&args.place)?;
     let root = &args.place.node_root;
     let opened = crate::node::either(root)?;
@@ -126,12 +129,16 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
     );
     let loader = ComponentLoader::new(Runners::new(Programs::beside_or_own()?, None)?, components.clone());
     let mut report = Report { node: escape(&root.to_string_lossy(), 1024), plugins: Vec::new() };
-    for plugin in plugins {
+    for plugin in &plugins {
         let _progress = Progress::begin(format!("testing the component of plugin {}", plugin.name));
         report.plugins.push(PluginReport::of(args, plugin, &node, &components, &loader)?);
     }
     if let Some(file) = &args.junit {
         std::fs::write(file, junit::of(&report)).with_context(|| file.display().to_string())?;
+    }
+    if let Some(key) = &key {
+        let subjects = plugins.iter().map(|plugin| attest::Subject::of(plugin, root, &components));
+        attest::write(&args.attest_out, key, &report, &subjects.collect::<anyhow::Result<Vec<_>>>()?)?;
     }
     match args.output {
         Output::Text => output::print(&text::of(&report, &args.place.options()))?,

@@ -216,6 +216,11 @@ impl Report {
         &self.file
     }
 
+    /// The contract that it was built against.
+    pub(crate) fn contract(&self) -> Option<&str> {
+        self.contract.as_deref()
+    }
+
     /// Its bytes.
     pub(crate) fn size(&self) -> usize {
         self.size

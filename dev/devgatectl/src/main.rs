@@ -22,7 +22,10 @@ mod plan;
 mod push;
 mod query;
 mod record;
+mod registry;
 mod reply;
+mod show;
+mod signing_key;
 mod simulate;
 mod stage;
 mod trace;
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Record(args) => record::record(&args),
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
+        Command::Show(args) => show::show(&args),
         Command::Add(args) => admin::add(&args),
         Command::Upgrade(args) => admin::upgrade(&args),
         Command::Dev(args) => dev::dev(&args),

@@ -1,12 +1,12 @@
 //! `devgatectl push`: a component into a registry.
 
-mod artifact;
-mod upload;
+mod attestations;
 
 use crate::cli::PushArgs;
 use crate::inspect;
+use crate::registry::{self, About, Artifact};
+use crate::signing_key::SigningKey;
 use anyhow::Context;
-use artifact::{About, Artifact};
 use devgate::exit;
 use devgate::progress::Progress;
 use devgate::transfer::{LARGEST, Transferred, coded, show};
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 /// Runs the command.
 pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
+    let key = args.key.as_deref().map(SigningKey::read).transpose()?;
     let bytes = inspect::read(&args.file, LARGEST.0)?;
     let report = inspect::of(&args.file, &bytes)?;
     if !report.runs() {
@@ -25,12 +26,19 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     let about = about(&report, &args.annotation);
     let (size, sha256) = (bytes.len(), Digest(devgate_runner::digest(&bytes)).hex());
     let artifact = Artifact::new(bytes, &about).context("artifact")?;
-    let progress = devgate_oci::Progress::default();
+    let attested =
+        args.attest.as_deref().map(|file| attestations::of(file, &sha256, &artifact.manifest)).transpose()?;
+    let (registries, progress) = (args.registry.registries(), devgate_oci::Progress::default());
     let pushed = {
         let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
-        let registries = args.registry.registries();
-        upload::push(&registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
+        registry::push(&registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
     };
+    if let Some(key) = &key {
+        registry::sign(&registries, &pushed.reference, key)?;
+    }
+    if let Some(attested) = &attested {
+        attestations::push(&registries, &pushed.reference, attested)?;
+    }
     show(
         args.output,
         &Transferred {
@@ -38,8 +46,9 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
             file: escape(&args.file.to_string_lossy(), 1024),
             size,
             sha256,
-            signed: None,
+            signed: key.is_some().then_some(true),
             was_there: Some(pushed.was_there),
+            attested: attested.map(|attested| attested.len()),
         },
     )?;
     Ok(exit::OK)
@@ -53,6 +62,12 @@ fn about(report: &inspect::Report, more: &[(String, String)]) -> About {
         .into_iter()
         .filter_map(|(name, value)| Some((format!("org.opencontainers.image.{name}"), value?)))
         .collect();
+    let carried = [report.author().is_some(), report.config_schema().is_some()];
+    let carried: Vec<_> =
+        registry::CARRIED.into_iter().zip(carried).filter(|(_, is)| *is).map(|(what, _)| what).collect();
+    if !carried.is_empty() {
+        annotations.insert(registry::CARRIES.to_owned(), carried.join(","));
+    }
     annotations.extend(more.iter().cloned());
     About { imports: said.imports, exports: said.exports, author: said.author, annotations }
 }

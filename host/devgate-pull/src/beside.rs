@@ -25,11 +25,14 @@ struct Referrers {
     manifests: Vec<Referrer>,
 }
 
-#[derive(Deserialize)]
+/// One thing that refers to an artifact, as its registry says: nothing of it is known to be so.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Referrer {
-    digest: String,
-    artifact_type: Option<String>,
+pub struct Referrer {
+    /// By what it is asked for.
+    pub digest: String,
+    /// What it is.
+    pub artifact_type: Option<String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
@@ -48,7 +51,7 @@ impl Referrer {
 
 /// What was found, and what was in the way of finding more.
 #[derive(Default)]
-struct FoundSignatures {
+pub(crate) struct FoundSignatures {
     signed: Vec<Signed>,
     /// The first thing that could not be had.
     error: Option<Error>,
@@ -137,7 +140,11 @@ impl Session {
 
     /// What refers to an artifact: asked for, or under the tag that stands in for that where a registry does not know the question
     /// (the same, "Referrers Tag Schema").
-    async fn referrers(&mut self, artifact: Digest, found: &mut FoundSignatures) -> Result<Vec<Referrer>, Error> {
+    pub(crate) async fn referrers(
+        &mut self,
+        artifact: Digest,
+        found: &mut FoundSignatures,
+    ) -> Result<Vec<Referrer>, Error> {
         let url = self.url(&format!("referrers/{artifact}"))?;
         let ask = |client: &reqwest::Client| client.get(url.clone()).header("Accept", INDEX);
         // Once: registries are known that send a client somewhere else, which answers anything, or nothing for a while.
@@ -161,7 +168,7 @@ impl Session {
     }
 
     /// The layers of a manifest; none where there is no such manifest.
-    async fn layers(&mut self, name: &str) -> Result<Vec<Descriptor>, Error> {
+    pub(crate) async fn layers(&mut self, name: &str) -> Result<Vec<Descriptor>, Error> {
         let manifest = self.manifest(name).await?.unwrap_or_default();
         let read = serde_json::from_slice::<Signatures>(&manifest);
         Ok(read.map_or_else(|_| Vec::new(), |read| read.layers))

@@ -45,6 +45,8 @@ pub struct Replied {
     pub status: u16,
     /// Where it says that something is to be sent.
     pub location: Option<String>,
+    /// Whether it lists what was sent by what that refers to (OCI distribution specification 1.1, `OCI-Subject`).
+    pub lists_subject: bool,
 }
 
 /// An answer.
@@ -103,7 +105,8 @@ impl Session {
         };
         let answer = self.send(request).await?;
         let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-        Ok(Replied { status: answer.status().as_u16(), location: location.map(str::to_owned) })
+        let lists_subject = answer.headers().contains_key("OCI-Subject");
+        Ok(Replied { status: answer.status().as_u16(), location: location.map(str::to_owned), lists_subject })
     }
 
     /// A message about what is asked for.

@@ -29,12 +29,15 @@ pub struct Transferred {
     pub size: usize,
     /// Its digest, as `sha256sum` prints it.
     pub sha256: String,
-    /// Whether a key was asked for, and has signed it; for a pull.
+    /// Whether a key has signed it: one that was asked for by a pull, or given to a push.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed: Option<bool>,
     /// Whether the tag was given to this very artifact before; for a push.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was_there: Option<bool>,
+    /// How many statements about it were put beside it; for a push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attested: Option<usize>,
 }
 
 /// An error of the registry with its exit code.
@@ -62,6 +65,7 @@ pub fn pull(args: &PullArgs, sources: Sources) -> anyhow::Result<u8> {
             sha256: Digest(devgate_runner::digest(&bytes)).hex(),
             signed: Some(keys.is_some()),
             was_there: None,
+            attested: None,
         },
     )?;
     Ok(exit::OK)
@@ -127,11 +131,10 @@ pub fn show(form: Output, what: &Transferred) -> anyhow::Result<()> {
     if form == Output::Json {
         return output::print_json(what);
     }
-    let notes = match (what.signed, what.was_there) {
-        (Some(true), _) => ", signed",
-        (_, Some(true)) => ", was there already",
-        _ => "",
-    };
+    let mut notes = String::new();
+    notes += if what.was_there == Some(true) { ", was there already" } else { "" };
+    notes += if what.signed == Some(true) { ", signed" } else { "" };
+    notes += if what.attested.is_some() { ", attested" } else { "" };
     output::print(&format!(
         "{}: {} bytes, sha256 {}{notes}\ncomponent: {{oci: \"{}\"}}\n",
         what.file, what.size, what.sha256, what.oci

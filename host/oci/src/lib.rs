@@ -31,7 +31,7 @@ pub use error::Error;
 pub use manifest::{Descriptor, Manifest, NotUsable, Packed};
 pub use progress::Progress;
 pub use registries::Registries;
-pub use signature::{InvalidKey, MAX_SIGNATURE, PublicKey, check_file};
+pub use signature::{InvalidKey, MAX_SIGNATURE, PublicKey, check_file, envelope};
 pub use store::{Counts, Store, StoreSettings, Wanted};
 
 /// What `devgate-pull` works with: what it is told and answers, and what it looks at of what a registry sends, so as not to fetch what

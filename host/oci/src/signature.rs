@@ -1,6 +1,7 @@
 //! Signatures as cosign makes them with a key: checked with the key alone, without a certificate or a log of anybody's.
 
 mod bundle;
+pub mod envelope;
 
 pub use bundle::{BUNDLE, SIGNS};
 

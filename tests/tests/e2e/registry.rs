@@ -1,6 +1,7 @@
 //! Components from a real registry: Debian's, with TLS of an authority of its own and a password.
 
 mod admin;
+mod beside;
 mod bundle;
 
 mod signed;

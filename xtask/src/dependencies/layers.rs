@@ -82,8 +82,8 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("hickory", &["devgate-pull"]),
     ("oci-client", &[]),
     ("rustls", &["devgate-pull"]),
-    // Signatures are made in the tests of the program.
-    ("ring", &["devgate-oci", "devgate-pull"]),
+    // Signatures are made by devgatectl, and in the tests of the program that checks them.
+    ("ring", &["devgate-oci", "devgate-pull", "devgatectl"]),
     // What reads a stranger's schema has no power over a node.
     ("jsonschema", &["devgatectl"]),
 ];

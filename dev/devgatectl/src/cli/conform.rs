@@ -11,6 +11,7 @@ Examples:
   devgatectl conform --policy policy.yaml --node-root node.umockdev --only garbage             one group
   devgatectl conform --policy policy.yaml --node-root node.umockdev --only unplug.enumerate    one check
   devgatectl conform --policy policy.yaml --node-root node.umockdev --junit conform.xml        in a pipeline
+  devgatectl conform --policy policy.yaml --node-root node.umockdev --attest vendor.key        and signed, for `push --attest`
 
 docs/components.md says what each group tries; a failure says what to do about it.
 
@@ -38,6 +39,15 @@ pub(crate) struct ConformArgs {
     /// Write the results there as well, as JUnit's XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+
+    /// Sign what came of it with this private key in PEM, which is not encrypted, as a statement of in-toto; `push --attest` puts it beside
+    /// the component
+    #[arg(long, value_name = "KEY", conflicts_with = "only")]
+    pub(crate) attest: Option<PathBuf>,
+
+    /// Where to write the statement: an envelope of DSSE for each plugin, one a line; what is there is replaced
+    #[arg(long, value_name = "FILE", default_value = "conform.intoto.jsonl")]
+    pub(crate) attest_out: PathBuf,
 
     /// How to show it
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Output::Text)]

@@ -10,14 +10,16 @@ pub(super) const PUSH_HELP: &str = "\
 Examples:
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --annotation org.opencontainers.image.source=https://example.com/gpu
+  devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --key vendor.key --attest conform.intoto.jsonl
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
 
-The same component makes the same artifact, with the same digest. docs/components.md says how to sign it.
+The same component makes the same artifact, with the same digest. docs/components.md says how to sign it, also with cosign.
 
 Exit codes:
   0  it is in the registry under this tag
   1  the registry cannot be asked, does not take it, or the file cannot be read
-  5  it is no component that this host could run, or the tag is given to something else; nothing was pushed";
+  5  it is no component that this host could run, the tag is given to something else, or nothing is
+     attested of it; nothing was pushed";
 
 /// Options of `devgatectl push`.
 #[derive(Debug, Clone, Args)]
@@ -33,6 +35,14 @@ pub(crate) struct PushArgs {
     /// Take the tag away from what it is given to
     #[arg(long)]
     pub(crate) replace: bool,
+
+    /// A private key in PEM that is not encrypted: the component is signed with it as cosign does
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// What `conform --attest` wrote of this component, to be put beside it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attest: Option<PathBuf>,
 
     /// An annotation of the artifact; may be given several times. Title, version, licence, source and description come from the
     /// component, where it says them

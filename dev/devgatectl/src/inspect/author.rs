@@ -57,6 +57,11 @@ impl Report {
         self.policy_problem.as_deref()
     }
 
+    /// The schema of `config` that it carries.
+    pub(crate) fn config_schema(&self) -> Option<&ConfigSchema> {
+        self.schema.as_ref()
+    }
+
     /// What it carries.
     pub(crate) fn author(&self) -> Option<&AuthorPolicy> {
         self.author.as_ref()

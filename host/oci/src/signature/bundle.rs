@@ -3,7 +3,7 @@
 //! After `protos/sigstore_bundle.proto` of Sigstore's protobuf-specs, and cosign's `specs/BUNDLE_SPEC.md`. Only the signature counts, and
 //! only with a key of the policy: certificates, logs and times in a bundle are passed over.
 
-use super::{PublicKey, text};
+use super::{PublicKey, envelope, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -13,9 +13,6 @@ pub const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 /// What cosign states where it signs an artifact. With the same key, others may be stated of it that are no consent, such as what
 /// a scan found in it.
 pub const SIGNS: &str = "https://sigstore.dev/cosign/sign/v1";
-/// What an envelope has in it (in-toto attestation framework, "Envelope layer").
-const STATEMENT: &str = "application/vnd.in-toto+json";
-
 /// A text that is a bundle, as far as can be seen; other signatures are in base64.
 pub(super) fn is_one(text: &str) -> bool {
     text.trim_start().starts_with('{')
@@ -42,29 +39,9 @@ pub(super) fn is_of_file(bundle: &str, bytes: &[u8], keys: &[PublicKey]) -> Resu
 /// The artifact that one of the keys has signed; nothing where none has, or something else is stated.
 pub(super) fn artifact(bundle: &str, keys: &[PublicKey]) -> Option<Vec<String>> {
     let bundle = read(bundle)?;
-    // DSSE 1.0.
-    let envelope = bundle.get("dsseEnvelope")?;
-    let payload = STANDARD.decode(text(envelope, "/payload")?).ok()?;
-    let message = to_be_signed(text(envelope, "/payloadType")?, &payload);
-    let is_signed = |one: &Value| {
-        let signature = text(one, "/sig").and_then(|sig| STANDARD.decode(sig).ok());
-        signature.is_some_and(|signature| keys.iter().any(|key| key.has_signed(&message, &signature)))
-    };
-    // Only what a key has signed is worth reading.
-    if text(envelope, "/payloadType")? != STATEMENT || !envelope.get("signatures")?.as_array()?.iter().any(is_signed) {
-        return None;
-    }
-    // What is stated, and of what (in-toto attestation framework, "Statement layer").
-    let statement: Value = serde_json::from_slice(&payload).ok()?;
-    let digest = |subject: &Value| Some(format!("sha256:{}", text(subject, "/digest/sha256")?));
-    let digests = statement.get("subject")?.as_array()?.iter().filter_map(digest);
+    let statement = envelope::signed(bundle.get("dsseEnvelope")?, keys)?;
+    let digests = envelope::subjects(&statement).map(|hex| format!("sha256:{hex}"));
     (text(&statement, "/predicateType")? == SIGNS).then(|| digests.collect())
-}
-
-/// What an envelope's signature is over (DSSE 1.0, "Signature Definition").
-fn to_be_signed(kind: &str, payload: &[u8]) -> Vec<u8> {
-    let head = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len());
-    [head.as_bytes(), payload].concat()
 }
 
 #[cfg(test)]

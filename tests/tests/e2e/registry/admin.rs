@@ -4,7 +4,7 @@ use super::signed::shown;
 use super::*;
 use crate::small_node::Place;
 
-const AUTHORS: &str = "\
+pub(super) const AUTHORS: &str = "\
 apiVersion: devgate.dev/v1alpha1
 kind: Policy
 plugins:
@@ -17,13 +17,13 @@ plugins:
 ";
 
 /// A vendor's machine, which is an admin's here, too.
-struct Market {
-    registry: Registry,
-    node: Place,
+pub(super) struct Market {
+    pub(super) registry: Registry,
+    pub(super) node: Place,
 }
 
 impl Market {
-    fn open() -> anyhow::Result<Option<Self>> {
+    pub(super) fn open() -> anyhow::Result<Option<Self>> {
         let Some(registry) = Registry::start()? else {
             return Ok(None);
         };
@@ -40,7 +40,7 @@ impl Market {
     }
 
     /// Packs `generic` as this version, with a policy; the file.
-    fn pack(&self, version: &str, policy: &str) -> anyhow::Result<String> {
+    pub(super) fn pack(&self, version: &str, policy: &str) -> anyhow::Result<String> {
         std::fs::write(self.registry.path("author.yaml"), policy)?;
         let file = self.registry.path("generic.wasm").display().to_string();
         let core = devgate_tests::components()?.join("generic.wasm").display().to_string();
@@ -51,7 +51,7 @@ impl Market {
     }
 
     /// Pushes it under the tag, signed or not; the reference with its digest.
-    fn push(&self, file: &str, sign: bool) -> anyhow::Result<String> {
+    pub(super) fn push(&self, file: &str, sign: bool) -> anyhow::Result<String> {
         let tag = self.registry.reference("vendor/generic:1");
         let args = ["push", file, &tag, "--replace", "--output", "json"];
         let (code, out, err) = self.registry.devgate("good.json", &args)?;
@@ -80,7 +80,7 @@ impl Market {
         self.registry.devgate("good.json", &[args, &["--policy", &self.policy()]].concat())
     }
 
-    fn plain(&self, args: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
+    pub(super) fn plain(&self, args: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
         let output = Command::new(devgate_tests::devgatectl()?).args(args).output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))

@@ -3,23 +3,23 @@
 use super::artifact::Artifact;
 use devgate_oci::manifest::MANIFEST;
 use devgate_oci::{Error, Progress, Registries, digest};
-use devgate_pull::{Session, wait};
+use devgate_pull::{Replied, Session, wait};
 use devgate_types::{PinnedReference, Reference};
 
 /// What came of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pushed {
+pub(crate) struct Pushed {
     /// What to write into a policy.
-    pub(super) reference: PinnedReference,
+    pub(crate) reference: PinnedReference,
     /// Whether the tag was given to this very artifact before.
-    pub(super) was_there: bool,
+    pub(crate) was_there: bool,
 }
 
 /// Pushes an artifact, and gives it the tag.
 ///
 /// # Errors
 /// When the tag is given to something else and `replace` is not set, when there is no tag, or when the registry cannot be asked.
-pub(super) fn push(
+pub(crate) fn push(
     registries: &Registries,
     artifact: &Artifact,
     to: &Reference,
@@ -31,12 +31,10 @@ pub(super) fn push(
     };
     let pinned = to.clone().pinned_to(artifact.digest());
     if to.digest.is_some_and(|digest| digest != pinned.digest) {
-        return Err(Error::Refused(format!("{to}: this component has another digest, {}", pinned.digest)));
+        return Err(Error::Refused(format!("{to}: it has another digest here, {}", pinned.digest)));
     }
     wait(async {
-        let access = registries.access(&to.repository)?;
-        let tell = Box::new(|text: &str| tracing::info!("{text}"));
-        let mut session = Session::new(access, &to.repository, true, tell)?;
+        let mut session = super::open(registries, &to.repository, true)?;
         let there = session.manifest(tag).await?.map(|manifest| digest(&manifest));
         if let Some(other) = there.filter(|there| *there != pinned.digest && !replace) {
             return Err(Error::Refused(format!(
@@ -46,15 +44,26 @@ pub(super) fn push(
         let was_there = there == Some(pinned.digest);
         if !was_there {
             progress.begin(u64::try_from(artifact.layer.len()).unwrap_or(0));
-            push_blob(&mut session, to, &artifact.config).await?;
-            push_blob(&mut session, to, &artifact.layer).await?;
+            put(&mut session, to, artifact, tag).await?;
             progress.add(artifact.layer.len());
-            let body = (MANIFEST, artifact.manifest.as_slice());
-            let sent = session.ask("PUT", &format!("manifests/{tag}"), Some(body)).await?;
-            made(to, sent.status, "the manifest")?;
         }
         Ok(Pushed { reference: pinned.clone(), was_there })
     })
+}
+
+/// Sends all of an artifact, whatever the tag was given to; and says how the registry took it.
+pub(super) async fn put(
+    session: &mut Session,
+    to: &Reference,
+    artifact: &Artifact,
+    tag: &str,
+) -> Result<Replied, Error> {
+    push_blob(session, to, &artifact.config).await?;
+    push_blob(session, to, &artifact.layer).await?;
+    let body = (MANIFEST, artifact.manifest.as_slice());
+    let sent = session.ask("PUT", &format!("manifests/{tag}"), Some(body)).await?;
+    made(to, sent.status, "the manifest")?;
+    Ok(sent)
 }
 
 /// Sends a blob, unless the registry has it.
@@ -74,7 +83,7 @@ async fn push_blob(session: &mut Session, to: &Reference, bytes: &[u8]) -> Resul
     made(to, sent.status, "a blob")
 }
 
-fn made(to: &Reference, status: u16, what: &str) -> Result<(), Error> {
+pub(super) fn made(to: &Reference, status: u16, what: &str) -> Result<(), Error> {
     if (200..300).contains(&status) {
         return Ok(());
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::push::artifact::About;
+use crate::registry::About;
 use devgate_oci::{Manifest, Registries};
 use devgate_types::{ByteSize, Digest};
 use std::collections::HashMap;
@@ -80,7 +80,7 @@ fn a_push_without_a_tag_or_to_another_digest_is_refused_before_anything_is_asked
     };
     insta::assert_snapshot!(push("registry.invalid/a"), @"registry.invalid/a: has no tag; write one behind it, such as :1.2.0");
     let error = push(&format!("registry.invalid/a:1@{}", Digest([0; 32]))).to_string();
-    assert!(error.contains("this component has another digest, sha256:"), "{error}");
+    assert!(error.contains("it has another digest here, sha256:"), "{error}");
 }
 
 /// Also where it says itself that a file is to be sent elsewhere, which is no redirect that the client follows.
@@ -146,4 +146,57 @@ fn what_was_pushed_is_there_by_its_digests() {
     let asked = seen.lock().unwrap().len();
     assert!(pushed().was_there);
     assert_eq!(seen.lock().unwrap().len(), asked + 1, "its manifest alone");
+}
+
+/// By the registry itself where that says so, else in the list that stands in for that, once.
+#[test]
+fn what_refers_to_an_artifact_is_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = at(1).pinned_to(Digest([7; 32]));
+    let tag = format!("/v2/vendor/gpu/manifests/sha256-{}", to.digest.hex());
+    for lists in [true, false] {
+        let list: Arc<Mutex<Option<Vec<u8>>>> = Arc::default();
+        let (kept, named) = (Arc::clone(&list), tag.clone());
+        let (port, seen) = serve(move |request| match (request.method.as_str(), request.path == named) {
+            ("PUT", true) => {
+                *kept.lock().unwrap() = Some(request.body.clone());
+                (201, String::new(), Vec::new())
+            }
+            (_, true) => {
+                kept.lock().unwrap().clone().map_or((404, String::new(), Vec::new()), |it| (200, String::new(), it))
+            }
+            ("PUT", _) if lists => (201, "OCI-Subject: sha256:x\r\n".to_owned(), Vec::new()),
+            ("PUT", _) => (201, String::new(), Vec::new()),
+            ("POST", _) => (202, "Location: /v2/vendor/gpu/up\r\n".to_owned(), Vec::new()),
+            _ => (404, String::new(), Vec::new()),
+        });
+        let document = |text: &str| {
+            let subject = Some(devgate_oci::Descriptor::of(MANIFEST, b"subject"));
+            let (kind, media_type, text) = ("application/x", "text/plain", text.as_bytes().to_vec());
+            Artifact::of_document(crate::registry::Document { kind, media_type, text, subject, annotations: [].into() })
+                .unwrap()
+        };
+        let registries = registries(dir.path(), port);
+        let to = at(port).pinned_to(to.digest);
+        for text in ["one", "two", "one"] {
+            let attached = wait(async {
+                let mut session = crate::registry::open(&registries, &to.repository, true)?;
+                crate::registry::attach(&mut session, &to, &document(text)).await
+            });
+            attached.unwrap();
+        }
+        let listed = list.lock().unwrap().clone();
+        let listed = listed.map(|text| serde_json::from_slice::<serde_json::Value>(&text).unwrap());
+        if lists {
+            assert_eq!(listed, None);
+            continue;
+        }
+        let listed = listed.unwrap();
+        let manifests = listed["manifests"].as_array().unwrap();
+        assert_eq!(manifests.len(), 2, "{listed}");
+        assert_eq!(manifests[0]["artifactType"], "application/x");
+        assert_eq!(manifests[1]["digest"], document("two").digest().to_string());
+        let puts = seen.lock().unwrap().iter().filter(|request| request.method == "PUT" && request.path == tag).count();
+        assert_eq!(puts, 2, "what is in it is not put again");
+    }
 }

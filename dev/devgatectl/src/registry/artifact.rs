@@ -1,29 +1,35 @@
-//! A component as an artifact in the CNCF's layout, the same bytes for the same component.
+//! A component as an artifact in the CNCF's layout, the same bytes for the same component; and what is no component as one.
 
 use devgate_oci::manifest::{CONFIG, Descriptor, LAYER, MANIFEST};
 use devgate_types::Digest;
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
+
+/// The configuration of what needs none (OCI image specification 1.1, "Guidance for an Empty Descriptor"), and an image's.
+const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+const NOTHING: &[u8] = b"{}";
+const IMAGE_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 
 /// What is said of a component besides its bytes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct About {
+pub(crate) struct About {
     /// Names of what it imports.
-    pub(super) imports: Vec<String>,
+    pub(crate) imports: Vec<String>,
     /// Names of what it exports.
-    pub(super) exports: Vec<String>,
+    pub(crate) exports: Vec<String>,
     /// Who is responsible for it.
-    pub(super) author: Option<String>,
+    pub(crate) author: Option<String>,
     /// Annotations of the manifest, such as `org.opencontainers.image.version`.
-    pub(super) annotations: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
 }
 
 /// A component as an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Artifact {
-    pub(super) config: Vec<u8>,
-    pub(super) layer: Vec<u8>,
-    pub(super) manifest: Vec<u8>,
+pub(crate) struct Artifact {
+    pub(crate) config: Vec<u8>,
+    pub(crate) layer: Vec<u8>,
+    pub(crate) manifest: Vec<u8>,
 }
 
 #[derive(Serialize)]
@@ -49,10 +55,26 @@ struct Component<'a> {
 struct Manifest<'a> {
     schema_version: u32,
     media_type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_type: Option<&'a str>,
     config: Descriptor,
-    layers: [Descriptor; 1],
+    layers: &'a [Descriptor],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a Descriptor>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     annotations: &'a BTreeMap<String, String>,
+}
+
+/// A text that is no component: one about a component, or a list of them.
+pub(crate) struct Document<'a> {
+    /// What it is.
+    pub(crate) kind: &'a str,
+    /// The type of its text.
+    pub(crate) media_type: &'a str,
+    pub(crate) text: Vec<u8>,
+    /// What it refers to, if it does.
+    pub(crate) subject: Option<Descriptor>,
+    pub(crate) annotations: BTreeMap<String, String>,
 }
 
 impl Artifact {
@@ -61,7 +83,7 @@ impl Artifact {
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub(super) fn new(component: Vec<u8>, about: &About) -> Result<Self, serde_json::Error> {
+    pub(crate) fn new(component: Vec<u8>, about: &About) -> Result<Self, serde_json::Error> {
         let layer = Descriptor::of(LAYER, &component);
         let config = Config {
             created: "1970-01-01T00:00:00Z",
@@ -75,16 +97,58 @@ impl Artifact {
         let manifest = Manifest {
             schema_version: 2,
             media_type: MANIFEST,
+            artifact_type: None,
             config: Descriptor::of(CONFIG, &config),
-            layers: [layer],
+            layers: &[layer],
+            subject: None,
             annotations: &about.annotations,
         };
         let manifest = serde_json::to_vec(&manifest)?;
         Ok(Self { config, layer: component, manifest })
     }
 
+    /// Makes an artifact of a document (OCI image specification 1.1, "Guidelines for Artifact Usage").
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub(crate) fn of_document(document: Document<'_>) -> Result<Self, serde_json::Error> {
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: MANIFEST,
+            artifact_type: Some(document.kind),
+            config: Descriptor::of(EMPTY, NOTHING),
+            layers: &[Descriptor::of(document.media_type, &document.text)],
+            subject: document.subject.as_ref(),
+            annotations: &document.annotations,
+        };
+        let manifest = serde_json::to_vec(&manifest)?;
+        Ok(Self { config: NOTHING.to_vec(), layer: document.text, manifest })
+    }
+
+    /// Makes what cosign keeps signatures in, of which one is new (cosign, "Signature Specification").
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub(crate) fn of_signatures(new: Vec<u8>, layers: &[Descriptor]) -> Result<Self, serde_json::Error> {
+        let digests: Vec<_> = layers.iter().map(|layer| &layer.digest).collect();
+        let config =
+            json!({"architecture": "", "os": "", "config": {}, "rootfs": {"type": "layers", "diff_ids": digests}});
+        let config = serde_json::to_vec(&config)?;
+        let manifest = Manifest {
+            schema_version: 2,
+            media_type: MANIFEST,
+            artifact_type: None,
+            config: Descriptor::of(IMAGE_CONFIG, &config),
+            layers,
+            subject: None,
+            annotations: &BTreeMap::new(),
+        };
+        let manifest = serde_json::to_vec(&manifest)?;
+        Ok(Self { config, layer: new, manifest })
+    }
+
     /// What it is named by.
-    pub(super) fn digest(&self) -> Digest {
+    pub(crate) fn digest(&self) -> Digest {
         devgate_oci::digest(&self.manifest)
     }
 }
