@@ -46,7 +46,7 @@ pub fn devgatectl() -> anyhow::Result<PathBuf> {
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 18] = [
+const WORKSHOP: [&str; 20] = [
     "add",
     "call",
     "completions",
@@ -54,6 +54,7 @@ const WORKSHOP: [&str; 18] = [
     "demo",
     "dev",
     "fleet",
+    "index",
     "inspect",
     "man",
     "new",
@@ -61,6 +62,7 @@ const WORKSHOP: [&str; 18] = [
     "plan",
     "push",
     "record",
+    "search",
     "show",
     "simulate",
     "trace",

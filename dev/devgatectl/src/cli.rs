@@ -6,6 +6,7 @@ mod conform;
 mod demo;
 mod dev;
 mod fleet;
+mod index;
 mod inspect;
 mod manual;
 mod new;
@@ -23,6 +24,7 @@ pub(crate) use conform::ConformArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use dev::DevArgs;
 pub(crate) use fleet::FleetArgs;
+pub(crate) use index::{IndexArgs, IndexBuildArgs, IndexCommand, SearchArgs};
 pub(crate) use inspect::{InspectArgs, InspectOutput};
 pub(crate) use manual::{CompletionsArgs, ManArgs, Product};
 pub(crate) use new::{Lang, NewArgs};
@@ -120,6 +122,15 @@ pub(crate) enum Command {
     /// results, and what others put there. Reads the manifest and what is small.
     #[command(after_help = show::SHOW_HELP)]
     Show(ShowArgs),
+
+    /// Make an index of components: one artifact in a registry that `search` reads
+    Index(IndexArgs),
+
+    /// Find components in an index
+    ///
+    /// Reads the index and nothing else, and checks who has signed it where a key is given.
+    #[command(after_help = index::SEARCH_HELP)]
+    Search(SearchArgs),
 
     /// Build a component, look at it on a recorded node or this one, and say what changed, whenever something is saved
     ///

@@ -12,6 +12,7 @@ mod demo;
 mod dev;
 mod fault_injector;
 mod fleet;
+mod index;
 mod inspect;
 mod junit;
 mod manual;
@@ -59,6 +60,10 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Show(args) => show::show(&args),
+        Command::Index(args) => match args.command {
+            cli::IndexCommand::Build(args) => index::build(&args),
+        },
+        Command::Search(args) => index::search(&args),
         Command::Add(args) => admin::add(&args),
         Command::Upgrade(args) => admin::upgrade(&args),
         Command::Dev(args) => dev::dev(&args),

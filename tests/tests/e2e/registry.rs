@@ -3,6 +3,7 @@
 mod admin;
 mod beside;
 mod bundle;
+mod index;
 
 mod signed;
 
