@@ -214,6 +214,39 @@ fn projects_in_other_languages_do_what_their_readmes_say() -> anyhow::Result<()>
     Ok(())
 }
 
+/// In each language whose tools are here, on the example's component in Rust, which answers the same in all of them; and they fail where
+/// that answers otherwise.
+#[test]
+fn the_tests_of_a_project_ask_its_component_with_call() -> anyhow::Result<()> {
+    let has =
+        |program: &str, of: &str| Command::new(program).arg(of).output().is_ok_and(|output| output.status.success());
+    for (lang, command, is_here) in [
+        ("c", "make -o widget.wasm test", has("make", "--version")),
+        ("go", "go test -count=1 ./tests", has("go", "version")),
+        ("js", "node --test", has("node", "--version")),
+        ("python", "python3 -m unittest discover tests", has("python3", "--version")),
+    ] {
+        if !is_here {
+            println!("skipped: {lang}'s tools are not here");
+            continue;
+        }
+        let dir = tempfile::tempdir()?;
+        let folder = dir.path().join("widget");
+        let said =
+            look(["new", "widget", "--lang", lang, "--vendor", "example.com", "--dir", &folder.to_string_lossy()])?;
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let readme = std::fs::read_to_string(folder.join("README.md"))?;
+        let shown = command.replace("-o widget.wasm ", "");
+        assert!(commands(&readme).contains(&&*shown), "{lang}: {readme}");
+        std::fs::copy(components()?.join("widget.wasm"), folder.join("widget.wasm"))?;
+        follow_text(&folder, &format!("$ {command}\n"), &[])?;
+        let policy = std::fs::read_to_string(folder.join("policy.yaml"))?;
+        std::fs::write(folder.join("policy.yaml"), policy.replace("{mode: safe}", "{mode: fast}"))?;
+        follow_text(&folder, &format!("$ ! {command}\n"), &[])?;
+    }
+    Ok(())
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_the_rule() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;

@@ -65,7 +65,7 @@ const COMMON: [File; 3] = [
     ("scenarios/a-day.yaml", example!("scenarios/a-day.yaml"), Form::Code),
 ];
 
-const RUST: [File; 10] = [
+const RUST: [File; 11] = [
     (".cargo/config.toml", template!("rust/cargo-config.toml"), Form::Same),
     (".github/workflows/test.yaml", template!("rust/test.yaml"), Form::Words),
     (".gitignore", template!("rust/gitignore"), Form::Words),
@@ -76,9 +76,10 @@ const RUST: [File; 10] = [
     ("src/config.rs", example!("rust/src/config.rs"), Form::Code),
     ("src/lib.rs", example!("rust/src/lib.rs"), Form::Code),
     ("src/tests.rs", example!("rust/src/tests.rs"), Form::Code),
+    ("tests/call.rs", template!("rust/call.rs"), Form::Words),
 ];
 
-const C: [File; 11] = [
+const C: [File; 12] = [
     (".github/workflows/test.yaml", template!("c/test.yaml"), Form::Words),
     (".gitignore", template!("c/gitignore"), Form::Words),
     ("Makefile", template!("c/Makefile"), Form::Words),
@@ -90,34 +91,38 @@ const C: [File; 11] = [
     ("devgate/devgate_config.c", c!("devgate_config.c"), Form::Same),
     ("devgate/devgate_memory.c", c!("devgate_memory.c"), Form::Same),
     ("policy.yaml", example!("policy.yaml"), Form::Code),
+    ("tests/call.sh", template!("c/call.sh"), Form::Words),
 ];
 /// Beside them, under the name of the component.
 const C_SOURCE: File = ("src/widget.c", example!("c/widget.c"), Form::Code);
 
-const PYTHON: [File; 5] = [
+const PYTHON: [File; 6] = [
     (".github/workflows/test.yaml", template!("python/test.yaml"), Form::Words),
     (".gitignore", template!("python/gitignore"), Form::Words),
     ("README.md", readme!("python"), Form::Words),
     ("app.py", example!("python/app.py"), Form::Code),
     ("policy.yaml", example!("python/policy.yaml"), Form::Code),
+    ("tests/test_call.py", template!("python/test_call.py"), Form::Words),
 ];
 
-const JS: [File; 6] = [
+const JS: [File; 7] = [
     (".github/workflows/test.yaml", template!("js/test.yaml"), Form::Words),
     (".gitignore", template!("js/gitignore"), Form::Words),
     ("README.md", readme!("js"), Form::Words),
     ("package.json", template!("js/package.json"), Form::Words),
     ("plugin.js", example!("js/widget.js"), Form::Code),
     ("policy.yaml", example!("js/policy.yaml"), Form::Code),
+    ("tests/call.test.js", template!("js/call.test.js"), Form::Words),
 ];
 
-const GO: [File; 7] = [
+const GO: [File; 8] = [
     (".github/workflows/test.yaml", template!("go/test.yaml"), Form::Words),
     (".gitignore", template!("go/gitignore"), Form::Words),
     ("Makefile", template!("go/Makefile"), Form::Words),
     ("README.md", readme!("go"), Form::Words),
     ("go.mod", template!("go/go.mod"), Form::Words),
     ("policy.yaml", example!("go/policy.yaml"), Form::Code),
+    ("tests/call_test.go", template!("go/call_test.go"), Form::Words),
     ("widget.go", example!("go/widget.go"), Form::Code),
 ];
 /// Beside them, all that a component in Go is built of.
