@@ -8,6 +8,7 @@ use crate::custom_section;
 use anyhow::{Context, bail, ensure};
 use devgate::node::ConfigProblem;
 use devgate_types::escape;
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::Location;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
@@ -107,8 +108,19 @@ fn place(at: &Location) -> String {
     if at.as_str().is_empty() { String::new() } else { format!("{}: ", escape(at.as_str(), SHOWN_TEXT)) }
 }
 
+/// What is wrong; of something that may be one of several, why it is none of them.
 fn said(error: &ValidationError<'_>) -> String {
-    escape(&error.to_string(), SHOWN_TEXT)
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) = error.kind() else {
+        return escape(&error.to_string(), SHOWN_TEXT);
+    };
+    let at = error.instance_path().as_str();
+    let first = |errors: &Vec<ValidationError<'_>>| {
+        let first = errors.first()?;
+        let within = first.instance_path().as_str().strip_prefix(at).unwrap_or_default();
+        Some(format!("{within}{}{first}", if within.is_empty() { "" } else { ": " }))
+    };
+    let why: Vec<_> = context.iter().filter_map(first).collect();
+    escape(&format!("is none of what it may be: {}", why.join("; or ")), SHOWN_TEXT)
 }
 
 fn trimmed(draft: &str) -> &str {

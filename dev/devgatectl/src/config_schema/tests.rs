@@ -25,6 +25,9 @@ fn each_mistake_is_named_with_its_place() {
 "#);
     let must = r#"{"required": ["devices"]}"#;
     insta::assert_snapshot!(problems(must, &Value::Null).join("\n"), @r#": "devices" is a required property"#);
+    let one = r#"{"properties": {"a": {"anyOf": [{"enum": ["x"]}, {"type": "array", "items": {"enum": ["x"]}}]}}}"#;
+    insta::assert_snapshot!(problems(one, &json!({"a": "y"})).join("\n"), @r#"/a: is none of what it may be: "y" is not one of "x"; or "y" is not of type "array""#);
+    insta::assert_snapshot!(problems(one, &json!({"a": ["x", "y"]})).join("\n"), @r#"/a: is none of what it may be: ["x","y"] is not one of "x"; or /1: "y" is not one of "x""#);
     let many = problems(r#"{"items": {"type": "string"}}"#, &json!(vec![1; 1_000]));
     assert_eq!(many.len(), SHOWN);
 }
@@ -34,7 +37,7 @@ fn what_is_no_schema_or_could_not_be_shown_is_refused() {
     let refused = |text: &str| format!("{:#}", ConfigSchema::parse(text).map(drop).unwrap_err());
     insta::assert_snapshot!(refused("type: object"), @"is no JSON: expected ident at line 1 column 2");
     insta::assert_snapshot!(refused("[]"), @"is no JSON Schema: a mapping is one");
-    insta::assert_snapshot!(refused(r#"{"type": "thing"}"#), @r#"is no JSON Schema: /type: "thing" is not valid under any of the schemas listed in the 'anyOf' keyword"#);
+    insta::assert_snapshot!(refused(r#"{"type": "thing"}"#), @r#"is no JSON Schema: /type: is none of what it may be: "thing" is not one of "array", "boolean" or 5 other candidates; or "thing" is not of type "array""#);
     insta::assert_snapshot!(refused(r#"{"properties": {"a": {"minimum": "1"}}}"#), @r#"is no JSON Schema: /properties/a/minimum: "1" is not of type "number""#);
     insta::assert_snapshot!(refused(r#"{"pattern": "("}"#), @r#"is no JSON Schema: "(" is not a "regex""#);
     insta::assert_snapshot!(refused(r#"{"pattern": "(?=a)"}"#), @r#"is no JSON Schema: "(?=a)" is not a "regex""#);
