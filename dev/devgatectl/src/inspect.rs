@@ -3,6 +3,7 @@
 mod about;
 mod author;
 mod counts;
+mod said;
 mod skeleton;
 mod text;
 
@@ -149,15 +150,6 @@ pub(crate) fn reference(component: &Path) -> anyhow::Result<Option<Reference>> {
     parsed.map(Some).map_err(|why| exit::with_code(exit::USAGE, format!("{}: {why}", escape(text, 120))))
 }
 
-/// What a component says of itself, for `devgatectl push`.
-pub(crate) struct Words {
-    pub(crate) imports: Vec<String>,
-    pub(crate) exports: Vec<String>,
-    pub(crate) author: Option<String>,
-    /// Names of OCI's annotations, without their common beginning.
-    pub(crate) annotations: [(&'static str, Option<String>); 7],
-}
-
 /// What a component's bytes are, that are in a file of this name or will be.
 pub(crate) fn of(path: &Path, bytes: &[u8]) -> anyhow::Result<Report> {
     let widest = widest()?;
@@ -211,50 +203,6 @@ impl Metadata {
 }
 
 impl Report {
-    /// The file's name, escaped.
-    pub(crate) fn file(&self) -> &str {
-        &self.file
-    }
-
-    /// The contract that it was built against.
-    pub(crate) fn contract(&self) -> Option<&str> {
-        self.contract.as_deref()
-    }
-
-    /// Its bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Whether this host can run it, once the policy grants what it imports.
-    pub(crate) fn runs(&self) -> bool {
-        self.runs
-    }
-
-    /// What it says of itself.
-    pub(crate) fn words(&self) -> Words {
-        let said = &self.metadata;
-        Words {
-            imports: self.imports.iter().map(|import| import.name.clone()).collect(),
-            exports: self.exports.clone(),
-            author: said.authors.clone(),
-            annotations: [
-                ("title", said.name.clone()),
-                ("version", said.version.clone()),
-                ("licenses", said.licences.clone()),
-                ("source", said.source.clone()),
-                ("revision", said.revision.clone()),
-                ("url", said.homepage.clone()),
-                ("description", said.description.clone()),
-            ],
-        }
-    }
-
-    /// Why not.
-    pub(crate) fn problems(&self) -> &[String] {
-        &self.problems
-    }
-
     fn new(path: &Path, bytes: &[u8], inspection: Inspection) -> Self {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut report = Self {
