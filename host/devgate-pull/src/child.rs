@@ -84,13 +84,9 @@ fn work(out: &Out) -> Result<(), Error> {
 
 /// What it is to do. It has given up what it can by then, and keeps of this process's parent only what it is told.
 fn order() -> Result<wire::Order, ChildError> {
-    let numbers = numbers(std::env::args_os())?;
-    let [parent, address_space, data] = *numbers else {
-        return Err(ChildError::NotCalled);
-    };
+    let (parent, [address_space, data]) = numbers()?;
     let limits =
         Limits { address_space, data, file_size: 0, cpu_seconds: Some(SECONDS), open_files: OPEN_FILES, nice: 10 };
-    let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-pull", &limits)?;
     let input: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let order: wire::Order =

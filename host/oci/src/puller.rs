@@ -17,11 +17,7 @@ use devgate_runner::{BUILD, Program, ProgramError, Socket, SocketError};
 use devgate_types::{GuestText, PinnedReference, Reference, Repository};
 use judge::judge;
 use prost::Message;
-use rustix::fs::{MemfdFlags, memfd_create};
-use std::fs::File;
-use std::io::{self, Seek};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use taken::Taken;
 use wire::answer::Kind;
@@ -122,8 +118,9 @@ impl Puller {
         };
         let ended = |why: &dyn std::fmt::Display| host(&format!("{} {why}", program.name()));
         let memory = memory(&order);
-        let mut child =
-            start(program, &order, memory).map_err(|why| host(&format!("cannot start {}: {why}", program.name())))?;
+        let mut child = program
+            .start([memory.saturating_mul(RESERVED), memory], &order, &[])
+            .map_err(|why| host(&format!("cannot start {}: {why}", program.name())))?;
         let outcome = match child.stdout.take() {
             Some(stdout) => listen(stdout.into(), Instant::now() + TIMEOUT, taken),
             None => Err(nonsense("it has no output")),
@@ -149,19 +146,6 @@ fn pem(keys: &[PublicKey]) -> wire::Keys {
 fn memory(order: &wire::Order) -> u64 {
     let length = u64::try_from(order.encoded_len()).unwrap_or(u64::MAX);
     MEMORY.saturating_add(length.saturating_mul(OF_A_BYTE))
-}
-
-/// Its order is a file without a name, which it has as its input.
-fn start(program: &Program, order: &wire::Order, memory: u64) -> io::Result<Child> {
-    let input = memfd_create(program.name(), MemfdFlags::CLOEXEC)?;
-    let sent = Socket::blocking(input.try_clone()?).send(order);
-    sent.map_err(io::Error::other)?;
-    let mut input = File::from(input);
-    input.rewind()?;
-    let mut command = program.command();
-    command.args([memory.saturating_mul(RESERVED), memory].map(|bytes| bytes.to_string()));
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
-    command.spawn()
 }
 
 /// Takes what it says until then, or until it is done.

@@ -28,14 +28,15 @@ pub enum ChildError {
     Told(String),
 }
 
-/// The numbers that a child is called with, after its own name.
-///
-/// # Errors
-/// Where one of them is none.
-pub fn numbers(args: impl IntoIterator<Item = OsString>) -> Result<Vec<u64>, ChildError> {
+/// What a child is called with, after its own name: its parent's number, and two that say what it may use.
+pub fn numbers() -> Result<(u32, [u64; 2]), ChildError> {
     let number = |arg: OsString| arg.to_str().and_then(|text| text.parse::<u64>().ok());
-    let numbers: Option<Vec<_>> = args.into_iter().skip(1).map(number).collect();
-    numbers.ok_or(ChildError::NotCalled)
+    let numbers: Option<Vec<_>> = std::env::args_os().skip(1).map(number).collect();
+    match numbers.as_deref() {
+        Some([parent, numbers @ ..]) => u32::try_from(*parent).ok().zip(numbers.try_into().ok()),
+        _ => None,
+    }
+    .ok_or(ChildError::NotCalled)
 }
 
 /// Gives up files by Landlock, and networks where that is said. Where the kernel lacks it, or a filter around the host forbids it, seccomp

@@ -7,19 +7,16 @@ mod judge;
 use crate::code_cache::CodeCache;
 use crate::memory::Budget;
 use crate::message::{Nonsense, bytes, cut, join, split, wire};
-use crate::program::Program;
+use crate::program::{Program, wait};
 use allowance::Allowance;
 use devgate_types::load::{Refusal, Scan};
 use devgate_types::{GuestText, Limits, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::io::{self, ErrorKind, Read};
+use std::process::ChildStdout;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a child that has said all may take to end.
@@ -160,8 +157,8 @@ impl Compiler {
         let _share = self.budget.share(allowance.memory);
         let host = |error: io::Error| Refusal::Host(format!("cannot start a compiler: {error}"));
         let order = wire::Order { build: crate::BUILD.to_owned(), kind: Some(order) };
-        let mut child =
-            self.command(&order, component, allowance).and_then(|mut command| command.spawn()).map_err(host)?;
+        let numbers = [allowance.seconds, allowance.memory.0];
+        let mut child = self.program.start(numbers, &order, component).map_err(host)?;
         let answer = match child.stdout.take() {
             Some(stdout) => read(stdout, Instant::now() + allowance.patience(), allowance.code()),
             None => Err(io::Error::other("it has no output")),
@@ -169,18 +166,9 @@ impl Compiler {
         if answer.is_err() {
             let _ = child.kill();
         }
-        let status = end(&mut child).map_err(host)?;
+        let status = wait(&mut child, LAST).map_or_else(|| child.kill().and_then(|()| child.wait()), Ok);
+        let status = status.map_err(host)?;
         judge::judge(answer, status, allowance)
-    }
-
-    fn command(&self, order: &wire::Order, component: &[u8], allowance: Allowance) -> io::Result<Command> {
-        let mut input = File::from(memfd_create(self.program.name(), MemfdFlags::CLOEXEC)?);
-        input.write_all(&join(order, component))?;
-        input.rewind()?;
-        let mut command = self.program.command();
-        command.args([allowance.seconds.to_string(), allowance.memory.0.to_string()]);
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
-        Ok(command)
     }
 }
 
@@ -234,17 +222,4 @@ fn read(mut from: ChildStdout, until: Instant, most: usize) -> io::Result<Vec<u8
             return Ok(answer);
         }
     }
-}
-
-/// Waits for a child that has said all. One that does not end is ended.
-fn end(child: &mut Child) -> io::Result<ExitStatus> {
-    let until = Instant::now() + LAST;
-    while Instant::now() < until {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    child.kill()?;
-    child.wait()
 }

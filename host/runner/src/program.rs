@@ -1,14 +1,18 @@
 //! The programs that devgate starts, and how.
 
+use crate::message::join;
+use prost::Message;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// What the processes are called.
 pub(crate) const RUNNER: &str = "devgate-runner";
@@ -119,14 +123,36 @@ impl Program {
         self.name
     }
 
-    /// A command that starts it, with nothing of this process's environment. Its first argument is this process's number.
+    /// Starts it with an order and what comes with it as its input, in a file without a name. What it says is its output.
+    pub fn start(&self, numbers: [u64; 2], order: &impl Message, rest: &[u8]) -> io::Result<Child> {
+        let mut input = File::from(memfd_create(self.name, MemfdFlags::CLOEXEC)?);
+        input.write_all(&join(order, rest))?;
+        input.rewind()?;
+        self.command(numbers).stdin(input).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+    }
+
+    /// A command that starts it, with nothing of this process's environment. Its arguments are this process's number, and two that
+    /// say what it may use.
     #[must_use]
-    pub fn command(&self) -> Command {
+    pub fn command(&self, numbers: [u64; 2]) -> Command {
         let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         command.arg0(self.name).arg(std::process::id().to_string()).env_clear();
+        command.args(numbers.map(|number| number.to_string()));
         // A terminal's Ctrl-C is its parent's.
         command.process_group(0);
         command
+    }
+}
+
+/// How a process ends by itself, if it does within this time.
+pub(crate) fn wait(child: &mut Child, most: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + most;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_micros(500)),
+            Ok(None) | Err(_) => return None,
+        }
     }
 }
 

@@ -122,14 +122,7 @@ fn ordered(reference: &str, access: wire::Access) -> Vec<Kind> {
         access: Some(wire::Access { authorities: include_bytes!("authority.pem").to_vec(), ..access }),
         ..wire::Order::default()
     };
-    let mut input = tempfile::tempfile().unwrap();
-    Socket::blocking(input.try_clone().unwrap().into()).send(&order).unwrap();
-    input.rewind().unwrap();
-    // Its file is open until the child has it.
-    let program = puller().unwrap();
-    let mut command = program.command();
-    command.args(["536870912", "134217728"]).stdin(input).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = puller().unwrap().start([536_870_912, 134_217_728], &order, &[]).unwrap();
     let mut output = Socket::blocking(child.stdout.take().unwrap().into());
     let mut answers = Vec::new();
     while let Ok(answer) = output.receive::<wire::Answer>(1 << 20) {

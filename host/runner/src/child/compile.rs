@@ -48,10 +48,7 @@ enum Made {
 }
 
 fn work(tools: &Tools) -> Result<Result<Made, Refusal>, ChildError> {
-    let numbers = numbers(std::env::args_os())?;
-    let [parent, seconds, memory] = *numbers else {
-        return Err(ChildError::NotCalled);
-    };
+    let (parent, [seconds, memory]) = numbers()?;
     confine(parent, seconds, memory)?;
     let mut input = Vec::new();
     io::stdin().lock().read_to_end(&mut input)?;
@@ -65,7 +62,7 @@ fn work(tools: &Tools) -> Result<Result<Made, Refusal>, ChildError> {
 }
 
 /// Before it reads a byte of a component.
-fn confine(parent: u64, seconds: u64, memory: u64) -> Result<(), ChildError> {
+fn confine(parent: u32, seconds: u64, memory: u64) -> Result<(), ChildError> {
     let limits = Confinement {
         address_space: memory,
         data: memory,
@@ -74,7 +71,6 @@ fn confine(parent: u64, seconds: u64, memory: u64) -> Result<(), ChildError> {
         open_files: OPEN_FILES,
         nice: 19,
     };
-    let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-compile", &limits)?;
     fence(Network::Refused)?;
     forbid(Filter::Running)?;

@@ -63,10 +63,7 @@ pub fn main(load: Load) -> ExitCode {
 }
 
 fn work(load: Load) -> Result<(), ChildError> {
-    let numbers = numbers(std::env::args_os())?;
-    let [parent, address_space, data] = *numbers else {
-        return Err(ChildError::NotCalled);
-    };
+    let (parent, [address_space, data]) = numbers()?;
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     let mut first = Socket::blocking(owned(input.as_fd())?);
     let second = Socket::blocking(owned(output.as_fd())?);
@@ -116,7 +113,7 @@ fn owned(fd: BorrowedFd<'_>) -> io::Result<std::os::fd::OwnedFd> {
     fd.try_clone_to_owned()
 }
 
-fn confine(parent: u64, address_space: u64, data: u64) -> Result<(), ChildError> {
+fn confine(parent: u32, address_space: u64, data: u64) -> Result<(), ChildError> {
     let limits = Confinement {
         address_space,
         data,
@@ -126,7 +123,6 @@ fn confine(parent: u64, address_space: u64, data: u64) -> Result<(), ChildError>
         open_files: OPEN_FILES,
         nice: 10,
     };
-    let parent = u32::try_from(parent).map_err(|_| ChildError::NotCalled)?;
     begin(parent, c"devgate-runner", &limits)?;
     fence(Network::Refused)?;
     Ok(forbid(Filter::Loading)?)

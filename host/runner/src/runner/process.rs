@@ -3,6 +3,7 @@
 use super::Start;
 use super::lane::{Ended, Lane, Wanted};
 use crate::message::wire::{self, from_runner, to_runner};
+use crate::program::wait;
 use crate::socket::{MAX_UP, Socket, SocketError};
 use devgate_types::component::{Capabilities, Cost, Output};
 use devgate_types::load::Refusal;
@@ -51,8 +52,7 @@ impl Start {
         let (second, its_second) = UnixStream::pair().map_err(fault)?;
         (&self.code).rewind().map_err(fault)?;
         let code = self.code.try_clone().map_err(fault)?;
-        let mut command = self.program.command();
-        command.args([self.memory.address_space, self.memory.data].map(|bytes| bytes.to_string()));
+        let mut command = self.program.command([self.memory.address_space, self.memory.data]);
         command
             .stdin(Stdio::from(OwnedFd::from(its_first)))
             .stdout(Stdio::from(OwnedFd::from(its_second)))
@@ -127,18 +127,6 @@ impl Drop for Process {
         let mut state = self.state.lock();
         let _ = state.child.kill();
         wait(&mut state.child, KILLED);
-    }
-}
-
-/// How a process ends, within this time.
-fn wait(child: &mut Child, most: Duration) -> Option<ExitStatus> {
-    let until = Instant::now() + most;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_micros(500)),
-            Ok(None) | Err(_) => return None,
-        }
     }
 }
 
