@@ -1,8 +1,8 @@
 //! Failures and faults, both ways. A fault that comes from a runner is the component's word, and no more than that.
 
+use super::question::Argument;
 use super::wire::{self, failure::Kind, fault};
-use devgate_types::{ByteSize, CallError, Failure, FailureKind, GuestFault, GuestText, HostFault, Limit};
-use std::time::Duration;
+use devgate_types::{CallError, Failure, FailureKind, GuestFault, GuestText, HostFault, Limit};
 
 /// The kinds of failure, which are the same on both sides.
 macro_rules! kinds {
@@ -41,17 +41,19 @@ impl From<wire::Failure> for Failure {
 
 impl From<CallError> for wire::Fault {
     fn from(error: CallError) -> Self {
-        let (fault, most) = match error {
-            CallError::Failed(failure) => (fault::Fault::Failed(failure.into()), 0),
-            CallError::Host(HostFault(why)) => (fault::Fault::Host(why), 0),
-            CallError::Guest(GuestFault::Trap(why)) => (fault::Fault::Trap(why.as_str().to_owned()), 0),
-            CallError::Guest(GuestFault::Exited(status)) => (fault::Fault::Exited(status), 0),
+        let mut most = 0;
+        let fault = match error {
+            CallError::Failed(failure) => fault::Fault::Failed(failure.into()),
+            CallError::Host(HostFault(why)) => fault::Fault::Host(why),
+            CallError::Guest(GuestFault::Trap(why)) => fault::Fault::Trap(why.as_str().to_owned()),
+            CallError::Guest(GuestFault::Exited(status)) => fault::Fault::Exited(status),
             CallError::Guest(GuestFault::Contract(why) | GuestFault::Ended(why)) => {
-                (fault::Fault::Contract(why.as_str().to_owned()), 0)
+                fault::Fault::Contract(why.as_str().to_owned())
             }
             CallError::Guest(GuestFault::Limit(limit)) => {
-                let (limit, most) = numbered(limit);
-                (fault::Fault::Limit(limit.into()), most)
+                let (limit, of) = numbered(limit);
+                most = of;
+                fault::Fault::Limit(limit.into())
             }
         };
         Self { fault: Some(fault), most }
@@ -76,40 +78,34 @@ impl From<wire::Fault> for CallError {
     }
 }
 
-fn numbered(limit: Limit) -> (fault::Limit, u64) {
-    let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    match limit {
-        Limit::Cpu(most) => (fault::Limit::Cpu, time(most)),
-        Limit::Deadline(most) => (fault::Limit::Deadline, time(most)),
-        Limit::Memory(most) => (fault::Limit::Memory, most.0),
-        Limit::TableElements(most) => (fault::Limit::TableElements, most.into()),
-        Limit::Stack(most) => (fault::Limit::Stack, most.0),
-        Limit::Handles(most) => (fault::Limit::Handles, most.into()),
-        Limit::Transfer(most) => (fault::Limit::Transfer, most.0),
-        Limit::HostCalls(most) => (fault::Limit::HostCalls, most.into()),
-        Limit::Read(most) => (fault::Limit::Read, most.0),
-    }
-}
+macro_rules! limits {
+    ($($limit:ident)*) => {
+        /// A limit, and how much it is.
+        fn numbered(limit: Limit) -> (fault::Limit, u64) {
+            match limit {
+                $(Limit::$limit(most) => (fault::Limit::$limit, most.said().into()),)*
+            }
+        }
 
-fn named(limit: fault::Limit, most: u64) -> Limit {
-    let (time, size) = (Duration::from_nanos(most), ByteSize(most));
-    let number = u32::try_from(most).unwrap_or(u32::MAX);
-    match limit {
-        fault::Limit::Cpu => Limit::Cpu(time),
-        fault::Limit::Deadline => Limit::Deadline(time),
-        fault::Limit::Memory => Limit::Memory(size),
-        fault::Limit::TableElements => Limit::TableElements(number),
-        fault::Limit::Stack => Limit::Stack(size),
-        fault::Limit::Handles => Limit::Handles(number),
-        fault::Limit::Transfer => Limit::Transfer(size),
-        fault::Limit::HostCalls => Limit::HostCalls(number),
-        fault::Limit::Read => Limit::Read(size),
-    }
+        fn named(limit: fault::Limit, most: u64) -> Limit {
+            match limit {
+                $(fault::Limit::$limit => Limit::$limit(Argument::heard(&fitting(most))),)*
+            }
+        }
+    };
+}
+limits!(Cpu Deadline Memory TableElements Stack Handles Transfer HostCalls Read);
+
+/// What a component says of a limit is no larger than that can be.
+fn fitting<T: TryFrom<u64> + TryFrom<u32> + Default>(most: u64) -> T {
+    T::try_from(most).or_else(|_| T::try_from(u32::MAX)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use devgate_types::ByteSize;
+    use std::time::Duration;
 
     #[test]
     fn each_fault_arrives_as_it_was_sent() {

@@ -3,7 +3,8 @@
 
 use super::wire::{self, Function, answer::Answer as Given};
 use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, NodeInfo};
-use devgate_types::{DeviceHandle, MountHandle, NodeHandle, NodeKind, NodeNumber};
+use devgate_types::{ByteSize, DeviceHandle, MountHandle, NodeHandle, NodeKind, NodeNumber};
+use std::time::Duration;
 
 /// Each function: its name in a message and here, what it takes and which field of a message that is in, and what it answers with.
 macro_rules! questions {
@@ -55,7 +56,7 @@ macro_rules! answer {
 }
 questions!(answer);
 
-/// What a question takes.
+/// What a question takes, and a limit.
 pub(crate) trait Argument<'a> {
     /// What it is in a message.
     type Field;
@@ -99,6 +100,8 @@ macro_rules! numbers {
 numbers! {
     u32 = u32, u32::from, u32::from;
     u64 = u64, u64::from, u64::from;
+    ByteSize = u64, |size: Self| size.0, Self;
+    Duration = u64, |time: Self| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Duration::from_nanos;
     DeviceHandle = u32, |device: Self| device.0, Self;
     NodeHandle = u32, |node: Self| node.0, Self;
     MountHandle = u32, |mount: Self| mount.0, Self;
