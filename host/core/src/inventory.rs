@@ -8,9 +8,9 @@ mod values;
 use crate::allocations::Allocations;
 use crate::call::CallHost;
 use crate::ledger::Footprint;
-use crate::units::{Cause, GrantedNode, MAX_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
+use crate::units::{Cause, GrantedNode, LeftOut, MAX_PART_NODES, Part, PoolRecord, Rejection, Role, UnitRecord};
 use devgate_node::DevicePath;
-use devgate_policy::{Origin, PluginPolicy, Use};
+use devgate_policy::{PluginPolicy, Use};
 use devgate_types::component::{Call, Component, Output};
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
 use refused::GateRefusal;
@@ -24,26 +24,13 @@ const PROPERTY_NAME_BYTES: usize = 128;
 /// to be held several times over.
 const MAX_DEVICES: usize = 100_000;
 
-/// A unit that the policy's `only` or `except` leaves out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Left {
-    /// The component's own name of its resource.
-    pub(crate) resource: ResourceName,
-    /// What it is made of.
-    pub(crate) backing: Vec<DevicePath>,
-    /// Its own nodes.
-    pub(crate) nodes: Vec<GrantedNode>,
-    /// The filter, or the first of `only` where none of them matches.
-    pub(crate) origin: Origin,
-}
-
 /// All of a plugin's resources.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Inventory {
     /// By the name that they are offered under.
     pub(crate) pools: BTreeMap<ResourceName, PoolRecord>,
     /// Units that are there and not offered.
-    pub(crate) left: BTreeMap<UnitId, Left>,
+    pub(crate) left: BTreeMap<UnitId, LeftOut>,
     /// Units that the policy does not offer any more, and why; listed because the component cannot describe them now.
     pub(crate) withdrawn: BTreeMap<UnitId, Arc<str>>,
     /// The kernel names of devices that the component cannot describe now.
@@ -94,6 +81,12 @@ impl Inventory {
         for (_, pool) in self.pools.iter_mut().filter(|(name, _)| *name != resource) {
             pool.units.retain(|unit| unit.id != *id);
         }
+    }
+
+    /// The pools that have units.
+    pub(crate) fn stocked(&self) -> BTreeMap<ResourceName, PoolRecord> {
+        let stocked = self.pools.iter().filter(|(_, pool)| !pool.units.is_empty());
+        stocked.map(|(name, pool)| (name.clone(), pool.clone())).collect()
     }
 
     /// All units by id.

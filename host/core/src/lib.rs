@@ -71,8 +71,8 @@ pub use loader::{LoadFailure, Loader};
 pub use plugin::{StatusReader, Surroundings};
 pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded};
 pub use state_dir_lock::{HOST_SOCKET, NotLocked, StateDirLock};
-pub use survey::{LeftOut, Outcome, Surveyed, SurveyedUnit, survey, survey_in};
-pub use units::{Cause, Causes, GrantedNode, Rejection, UnitRecord};
+pub use survey::{Outcome, Surveyed, SurveyedUnit, survey, survey_in};
+pub use units::{Cause, Causes, GrantedNode, LeftOut, Rejection, UnitRecord};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use crate::units::{GrantedNode, PoolRecord, UnitRecord};
 use devgate_node::Node;
 use devgate_types::component::{Call, CallKind, Component, Output};
 use devgate_types::{CallError, GuestFault, HostFault, ResourceName, UnitId, Verdict};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many devices the selectors match. A tree that is not there is a fault, not "no devices": what was known stands for a
@@ -43,6 +44,22 @@ fn changed_node(node: &Node, nodes: &[GrantedNode]) -> Option<String> {
         let changed = node.check_node(&granted.node).err()?;
         Some(format!("node {} {changed}", granted.node.path))
     })
+}
+
+/// Units, and what was found of each.
+pub(crate) type Verdicts = Vec<(Vec<Arc<UnitRecord>>, Vec<Verdict>)>;
+
+/// The component's verdicts on all units of these pools, each pool with capabilities of its own.
+pub(crate) fn all_verdicts(
+    component: &dyn Component,
+    host: &dyn Fn() -> CallHost,
+    pools: &BTreeMap<ResourceName, PoolRecord>,
+) -> Result<Verdicts, CallError> {
+    let of = |(resource, pool): (&ResourceName, &PoolRecord)| {
+        let verdicts = verdicts(component, &mut host(), pool.asked(resource), &pool.units)?;
+        Ok((pool.units.clone(), verdicts))
+    };
+    pools.iter().map(of).collect()
 }
 
 /// The component's verdicts on these units.

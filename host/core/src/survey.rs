@@ -10,16 +10,16 @@ use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
 use crate::loader::{LoadFailure, Loader};
-use crate::look::{matched, verdicts};
+use crate::look::{all_verdicts, matched};
 use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
 use crate::state::Dir;
 use crate::unit_table::{OutsideCauses, UnitTable};
-use crate::units::{Cause, Causes, GrantedNode, Rejection};
+use crate::units::{Cause, Causes, GrantedNode, LeftOut, Rejection, UnitRecord};
 use devgate_node::{DevicePath, Node};
-use devgate_policy::{Derived, Origin, PluginPolicy, Policy, Use};
+use devgate_policy::{Derived, PluginPolicy, Policy, Use};
 use devgate_types::component::Component;
-use devgate_types::{PluginName, ResourceName, UnitId};
+use devgate_types::{PluginName, ResourceName};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -50,21 +50,6 @@ pub struct Surveyed {
     pub lines: Vec<Line>,
 }
 
-/// A unit that is there and that the policy does not want offered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Its id.
-    pub id: UnitId,
-    /// The component's own name of its resource.
-    pub resource: ResourceName,
-    /// What it is made of.
-    pub backing: Vec<DevicePath>,
-    /// Its own nodes.
-    pub nodes: Vec<GrantedNode>,
-    /// The filter that leaves it out, or the first of `only` where none of them matches.
-    pub origin: Origin,
-}
-
 /// How far a plugin gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -85,20 +70,44 @@ pub enum Outcome {
 pub struct SurveyedUnit {
     /// The resource that it is offered as.
     pub resource: ResourceName,
-    /// Its id, without a replica's suffix.
-    pub id: UnitId,
     /// How many devices the kubelet is told of: one for each replica.
     pub devices: usize,
-    /// What it is made of.
-    pub backing: Vec<DevicePath>,
-    /// The nodes that an allocation of it hands out, those of its pool included.
-    pub nodes: Vec<GrantedNode>,
-    /// What the component says of it, unescaped.
-    pub properties: Vec<(String, String)>,
-    /// The NUMA nodes that it is near.
-    pub numa_nodes: BTreeSet<u32>,
+    /// The unit itself.
+    pub record: Arc<UnitRecord>,
+    /// The nodes that an allocation of it hands out besides its own: those of its pool.
+    pub shared_nodes: Vec<GrantedNode>,
     /// All that speaks against it; escaped.
     pub causes: Causes,
+}
+
+impl SurveyedUnit {
+    /// The nodes that an allocation of it hands out.
+    pub fn nodes(&self) -> impl Iterator<Item = &GrantedNode> {
+        self.record.nodes.iter().chain(&self.shared_nodes)
+    }
+}
+
+impl Outcome {
+    /// In a word.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Answered => "works",
+            Self::Idle => "idle",
+            Self::NotLoaded(_) => "not-loaded",
+            Self::Blind(_) | Self::Failed(_) => "failed",
+        }
+    }
+
+    /// What went wrong, if anything did.
+    #[must_use]
+    pub fn why(&self) -> Option<String> {
+        match self {
+            Self::Answered | Self::Idle => None,
+            Self::NotLoaded(failure) => Some(failure.to_string()),
+            Self::Blind(why) | Self::Failed(why) => Some(why.clone()),
+        }
+    }
 }
 
 impl Surveyed {
@@ -108,28 +117,18 @@ impl Surveyed {
         let units = inventory.pools.iter().flat_map(|(resource, pool)| {
             pool.units.iter().map(|unit| SurveyedUnit {
                 resource: resource.clone(),
-                id: unit.id.clone(),
                 devices: replica_ids(&unit.id, policy.replicas).count(),
-                backing: unit.backing.clone(),
-                nodes: unit.nodes.iter().chain(&pool.shared_nodes).cloned().collect(),
-                properties: unit.properties.clone(),
-                numa_nodes: unit.numa_nodes.clone(),
+                record: Arc::clone(unit),
+                shared_nodes: pool.shared_nodes.clone(),
                 causes: table.causes(&unit.id, others),
             })
-        });
-        let left = inventory.left.iter().map(|(id, left)| LeftOut {
-            id: id.clone(),
-            resource: left.resource.clone(),
-            backing: left.backing.clone(),
-            nodes: left.nodes.clone(),
-            origin: left.origin.clone(),
         });
         Self {
             name: policy.name.clone(),
             outcome,
             rejected: Vec::new(),
             units: units.collect(),
-            left: left.collect(),
+            left: inventory.left.values().cloned().collect(),
             unread: inventory.unread.clone(),
             unused: Vec::new(),
             labels: table.labels(policy, others),
@@ -257,14 +256,13 @@ impl Look {
         let Some(component) = self.component.clone() else {
             return Ok(());
         };
-        let pools = self.units.inventory().pools.clone();
+        let pools = self.units.inventory().stocked();
         let problems = pools.values().flat_map(|pool| pool.problems(&self.grants.node));
         self.units.set(Cause::HardwareGone, &problems.collect());
         let unkept = HealthStore::open(None, None);
-        for (resource, pool) in pools.iter().filter(|(_, pool)| !pool.units.is_empty()) {
-            let verdicts = verdicts(component.as_ref(), &mut self.host(), pool.asked(resource), &pool.units);
-            let verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-            self.units.apply_verdicts(&pool.units, &verdicts, &self.grants.policy, &unkept);
+        let verdicts = all_verdicts(component.as_ref(), &|| self.host(), &pools);
+        for (units, verdicts) in verdicts.map_err(|error| self.failed("health", &error))? {
+            self.units.apply_verdicts(&units, &verdicts, &self.grants.policy, &unkept);
         }
         Ok(())
     }

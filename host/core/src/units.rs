@@ -10,7 +10,7 @@ pub use unavailable::{Cause, Causes};
 pub(crate) use unavailable::{HeldByOther, Lost};
 
 use devgate_node::{DeviceNode, DevicePath};
-use devgate_policy::NodeGrant;
+use devgate_policy::{NodeGrant, Origin};
 use devgate_types::{NodeKind, ResourceName, UnitId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -32,7 +32,8 @@ pub struct UnitRecord {
     pub properties: Vec<(String, String)>,
     /// The values that stand for it, and may stand for no other.
     pub(crate) values: Vec<String>,
-    pub(crate) numa_nodes: BTreeSet<u32>,
+    /// The NUMA nodes that it is near.
+    pub numa_nodes: BTreeSet<u32>,
 }
 
 impl UnitRecord {
@@ -54,6 +55,21 @@ impl UnitRecord {
         let moved = !self.backing.is_empty() && self.backing == old.backing && !self.is_same_hardware(old);
         moved.then(|| Self { properties: old.properties.clone(), values: old.values.clone(), ..self.clone() })
     }
+}
+
+/// A unit that is there and that the policy's `only` or `except` leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its id.
+    pub id: UnitId,
+    /// The component's own name of its resource.
+    pub resource: ResourceName,
+    /// What it is made of.
+    pub backing: Vec<DevicePath>,
+    /// Its own nodes.
+    pub nodes: Vec<GrantedNode>,
+    /// The filter that leaves it out, or the first of `only` where none of them matches.
+    pub origin: Origin,
 }
 
 /// One resource's units, sorted by id, and the nodes that each allocation hands out.

@@ -3,7 +3,7 @@
 use crate::components::Components;
 use crate::loader::ComponentLoader;
 use crate::progress::ProgressLoader;
-use devgate_core::{GrantedNode, Line, Outcome, Surveyed};
+use devgate_core::{GrantedNode, Line, Surveyed};
 use devgate_node::Node;
 use devgate_policy::Policy;
 use devgate_runner::Runners;
@@ -16,16 +16,6 @@ use std::sync::Arc;
 pub(crate) fn survey(runners: Runners, components: Components, policy: &Policy, node: &Node) -> Vec<Surveyed> {
     let loader = ProgressLoader(Arc::new(ComponentLoader::new(runners, components)));
     devgate_core::survey(policy, node, &loader)
-}
-
-/// How far a plugin gets.
-pub(crate) const fn reached(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Answered => "works",
-        Outcome::Idle => "idle",
-        Outcome::NotLoaded(_) => "not-loaded",
-        Outcome::Blind(_) | Outcome::Failed(_) => "failed",
-    }
 }
 
 /// A line's level as the log names it, or that it is the host's refusal of what the component asked for.

@@ -74,8 +74,9 @@ impl Offered {
             let looked = OfferedPlugin { listed, ..OfferedPlugin::look(plugin, node, surveyed, loader)? };
             offered.plugins.insert(plugin.name.to_string(), looked);
             for unit in surveyed.units.iter().filter(|unit| !unit.causes.has(Cause::IdTaken)) {
-                let benched = bench.remove(&(unit.resource.to_string(), unit.id.to_string())).unwrap_or_default();
-                offered.units.insert(unit.id.to_string(), OfferedUnit::of(plugin, unit, benched));
+                let benched =
+                    bench.remove(&(unit.resource.to_string(), unit.record.id.to_string())).unwrap_or_default();
+                offered.units.insert(unit.record.id.to_string(), OfferedUnit::of(plugin, unit, benched));
             }
         }
         Ok(offered)
@@ -84,12 +85,6 @@ impl Offered {
 
 impl OfferedPlugin {
     fn look(plugin: &PluginPolicy, node: &Node, surveyed: &Surveyed, loader: &dyn Loader) -> anyhow::Result<Self> {
-        let (outcome, why) = match &surveyed.outcome {
-            Outcome::Answered => ("works", None),
-            Outcome::Idle => ("idle", None),
-            Outcome::NotLoaded(why) => ("not-loaded", Some(why.to_string())),
-            Outcome::Blind(why) | Outcome::Failed(why) => ("failed", Some(why.clone())),
-        };
         let is_loaded = matches!(surveyed.outcome, Outcome::Answered | Outcome::Failed(_));
         let component = is_loaded.then(|| loader.load(plugin).ok()?.profile().sha256).flatten();
         let component = component.map(|sha256| Digest(sha256).to_string());
@@ -103,8 +98,8 @@ impl OfferedPlugin {
             replicas: plugin.replicas,
             policy: plugin.clone(),
             is_missing: matches!(surveyed.outcome, Outcome::NotLoaded(LoadFailure::Host(_))),
-            outcome,
-            why,
+            outcome: surveyed.outcome.as_str(),
+            why: surveyed.outcome.why(),
             component,
             grants: grants(plugin, node)?,
             absent: rejected.chain(left).collect(),

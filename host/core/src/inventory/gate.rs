@@ -1,12 +1,10 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{GateRefusal, Inventory, Left, MAX_DEVICES, Numa, shared_nodes, unread, values};
+use super::{GateRefusal, Inventory, MAX_DEVICES, Numa, shared_nodes, unread, values};
 use crate::call::CallHost;
-use crate::device_info::function_of;
-use crate::device_info::name_problem;
+use crate::device_info::{function_of, name_problem};
 use crate::replica::replica_ids;
-use crate::units::GrantedNode;
-use crate::units::{PoolRecord, Rejection, UnitRecord};
+use crate::units::{GrantedNode, LeftOut, PoolRecord, Rejection, UnitRecord};
 use devgate_policy::{Placed, PluginPolicy, UnitFacts};
 use devgate_types::{Pool, ResourceName, UnitId, escape};
 use std::collections::HashSet;
@@ -100,9 +98,9 @@ impl Gate<'_> {
         let resource = match self.policy.place(&facts) {
             Placed::Offered(resource) => resource,
             Placed::Left(origin) => {
-                let left =
-                    Left { resource: asked.clone(), backing: unit.backing, nodes: unit.nodes, origin: origin.clone() };
-                self.inventory.left.insert(unit.id, left);
+                let (resource, origin) = (asked.clone(), origin.clone());
+                let UnitRecord { id, backing, nodes, .. } = unit;
+                self.inventory.left.insert(id.clone(), LeftOut { id, resource, backing, nodes, origin });
                 return Ok(());
             }
             Placed::NotGranted => {

@@ -2,10 +2,10 @@
 
 use super::Plugin;
 use crate::call::CallHost;
-use crate::look::verdicts;
-use crate::units::{Cause, PoolRecord, UnitRecord};
+use crate::look::all_verdicts;
+use crate::units::{Cause, UnitRecord};
 use devgate_types::component::Component;
-use devgate_types::{CallError, ResourceName, Verdict};
+use devgate_types::{CallError, Verdict};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,24 +13,19 @@ impl Plugin {
     /// Looks at what every unit is made of, and asks the component for its verdicts if `ask`. One hop to a thread that may
     /// wait, whatever there is to do. Returns whether hardware came or went.
     pub(super) async fn poll(&mut self, component: &Arc<dyn Component>, ask: bool) -> Result<bool, CallError> {
-        let pools = self.units.inventory().pools.iter().map(|(name, pool)| (name.clone(), pool.clone()));
-        let pools: Vec<_> = pools.filter(|(_, pool)| !pool.units.is_empty()).collect();
-        let (asked, component, grants) = (pools.clone(), Arc::clone(component), Arc::clone(&self.calls.grants));
+        let pools = self.units.inventory().stocked();
+        let (count, component, grants) = (pools.len(), Arc::clone(component), Arc::clone(&self.calls.grants));
         let _turn = self.calls.services.component_state.write_turn().await?;
         let work = move |host: &dyn Fn() -> CallHost| {
-            let problems: HashMap<_, _> = asked.iter().flat_map(|(_, pool)| pool.problems(&grants.node)).collect();
-            let verdicts = |(resource, pool): &(ResourceName, PoolRecord)| {
-                verdicts(component.as_ref(), &mut host(), pool.asked(resource), &pool.units)
-            };
-            let verdicts = ask.then(|| asked.iter().map(verdicts).collect::<Result<Vec<_>, _>>());
-            (problems, verdicts)
+            let problems: HashMap<_, _> = pools.values().flat_map(|pool| pool.problems(&grants.node)).collect();
+            (problems, ask.then(|| all_verdicts(component.as_ref(), host, &pools)))
         };
-        let (problems, verdicts) = self.calls.calls(self.calls.limits(), pools.len(), work).await?;
+        let (problems, verdicts) = self.calls.calls(self.calls.limits(), count, work).await?;
         self.core.wake.away.seen(problems.keys());
         let news = self.units.set(Cause::HardwareGone, &problems);
         if let Some(verdicts) = verdicts {
-            for ((_, pool), verdicts) in pools.iter().zip(verdicts?) {
-                self.apply_verdicts(&pool.units, &verdicts);
+            for (units, verdicts) in verdicts? {
+                self.apply_verdicts(&units, &verdicts);
             }
             self.recovered();
         }

@@ -6,12 +6,11 @@ use super::{Order, Plugin};
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
-use crate::look::verdicts;
+use crate::look::{Verdicts, all_verdicts};
 use crate::status::State;
 use crate::survey::Surveyed;
 use crate::units::Rejection;
-use crate::units::UnitRecord;
-use devgate_types::{CallError, ResourceName, UnitId, Verdict};
+use devgate_types::{CallError, ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -69,7 +68,7 @@ pub(crate) struct Candidate {
     inventory: Inventory,
     rejected: Vec<Rejection>,
     /// What was found of each unit. Others may be there by the time of the switch.
-    verdicts: Vec<(Vec<Arc<UnitRecord>>, Vec<Verdict>)>,
+    verdicts: Verdicts,
     forced: bool,
 }
 
@@ -280,16 +279,16 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
         Inventory::ask_again(component, host, &before)
     });
     let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", error))?;
-    let pools = inventory.pools.iter().filter(|(_, pool)| !pool.units.is_empty());
-    for (resource, pool) in pools {
-        let (asked, units) = (pool.asked(resource).clone(), pool.units.clone());
-        let call = calls.call(Arc::clone(&component), move |component, host| {
+    let pools = inventory.stocked();
+    let asked = calls.calls(calls.limits(), pools.len(), move |host| {
+        let on_trial = || {
+            let mut host = host();
             host.on_trial();
-            verdicts(component, host, &asked, &units)
-        });
-        let verdicts = call.await.map_err(|error| failed("health", error))?;
-        candidate.verdicts.push((pool.units.clone(), verdicts));
-    }
+            host
+        };
+        all_verdicts(component.as_ref(), &on_trial, &pools)
+    });
+    candidate.verdicts = asked.await.flatten().map_err(|error| failed("health", error))?;
     (candidate.inventory, candidate.rejected) = (inventory, rejected);
     Ok(candidate)
 }

@@ -21,7 +21,7 @@ async fn look(world: &World, plugin: &str) -> Option<crate::Surveyed> {
 }
 
 fn ids(found: &crate::Surveyed) -> Vec<&str> {
-    found.units.iter().map(|unit| unit.id.as_str()).collect()
+    found.units.iter().map(|unit| unit.record.id.as_str()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

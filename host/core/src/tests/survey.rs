@@ -39,9 +39,9 @@ fn show(policy: &str, fakes: Vec<(&'static str, Fake)>) -> String {
             let _ = writeln!(text, "  rejected {rejection}");
         }
         for unit in &plugin.units {
-            let nodes: Vec<_> = unit.nodes.iter().map(|n| n.node.path.as_str()).collect();
+            let nodes: Vec<_> = unit.nodes().map(|n| n.node.path.as_str()).collect();
             let why = unit.causes.reason().map_or("healthy", |why| why);
-            let _ = writeln!(text, "  {} {} x{} {nodes:?} {why}", unit.resource, unit.id, unit.devices);
+            let _ = writeln!(text, "  {} {} x{} {nodes:?} {why}", unit.resource, unit.record.id, unit.devices);
         }
     }
     text

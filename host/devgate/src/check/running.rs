@@ -74,7 +74,7 @@ fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy
 
 fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
     let at = Some(&policy.origin);
-    report.outcome = Some(survey::reached(&surveyed.outcome));
+    report.outcome = Some(surveyed.outcome.as_str());
     let said = surveyed.lines.iter().map(|line| Said { level: survey::level(line), text: line.text.clone() });
     report.said = said.collect();
     if surveyed.outcome != Outcome::Answered {
@@ -82,7 +82,7 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
     }
     let unhealthy = surveyed.units.iter().filter_map(|unit| {
         let why = unit.causes.reason()?;
-        Some(format!("id {} of {}: {why}", unit.id, unit.resource))
+        Some(format!("id {} of {}: {why}", unit.record.id, unit.resource))
     });
     let rejected = surveyed.rejected.iter().map(ToString::to_string);
     for (code, all) in [("unit-unhealthy", unhealthy.collect::<Vec<_>>()), ("unit-rejected", rejected.collect())] {

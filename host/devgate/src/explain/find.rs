@@ -97,12 +97,12 @@ fn in_sysfs(node: &Node, path: &str) -> Vec<DevicePath> {
 impl Target {
     /// Whether a unit is it, or is made of it.
     pub(super) fn is(&self, unit: &SurveyedUnit) -> bool {
-        self.names(&unit.id, &unit.resource) || self.has(&unit.backing, &unit.nodes)
+        self.names(&unit.record.id, &unit.resource) || self.has(&unit.record.backing, &unit.nodes().collect::<Vec<_>>())
     }
 
     /// The same for a unit that `only` or `except` leaves out.
     pub(super) fn is_left(&self, left: &LeftOut) -> bool {
-        self.names(&left.id, &left.resource) || self.has(&left.backing, &left.nodes)
+        self.names(&left.id, &left.resource) || self.has(&left.backing, &left.nodes.iter().collect::<Vec<_>>())
     }
 
     fn names(&self, id: &UnitId, resource: &ResourceName) -> bool {
@@ -110,7 +110,7 @@ impl Target {
     }
 
     /// Whether what has these devices and nodes has it. A node is a part of what hands it out: that its device is, is not enough.
-    fn has(&self, backing: &[DevicePath], nodes: &[GrantedNode]) -> bool {
+    fn has(&self, backing: &[DevicePath], nodes: &[&GrantedNode]) -> bool {
         if let Some(path) = &self.node {
             return nodes.iter().any(|granted| match self.number {
                 Some(number) => granted.node.number == number,

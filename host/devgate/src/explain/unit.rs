@@ -138,16 +138,12 @@ pub(super) fn plugins(world: &World, target: &Target) -> Vec<ExplainedPlugin> {
 }
 
 fn facts(world: &World, policy: &PluginPolicy, surveyed: &Surveyed) -> ExplainedPlugin {
-    let why = match &surveyed.outcome {
-        Outcome::Answered => None,
-        Outcome::Idle => Some("no selector matches a device of this node, so its component is not run".to_owned()),
-        Outcome::Blind(why) | Outcome::Failed(why) => Some(why.clone()),
-        Outcome::NotLoaded(failure) => Some(failure.to_string()),
-    };
+    let idle = || "no selector matches a device of this node, so its component is not run".to_owned();
+    let why = surveyed.outcome.why().or_else(|| (surveyed.outcome == Outcome::Idle).then(idle));
     let healthy = surveyed.units.iter().filter(|unit| unit.causes.is_empty());
     ExplainedPlugin {
         plugin: surveyed.name.to_string(),
-        outcome: survey::reached(&surveyed.outcome),
+        outcome: surveyed.outcome.as_str(),
         why: why.map(|why| survey::without_plugin(&why, &surveyed.name)),
         resources: policy.resources.iter().map(ToString::to_string).collect(),
         healthy: healthy.count(),
@@ -178,21 +174,22 @@ pub(super) fn units(world: &World, target: &Target) -> Vec<ExplainedUnit> {
 }
 
 fn unit_facts(plugin: &str, unit: &SurveyedUnit) -> ExplainedUnit {
+    let SurveyedUnit { record, .. } = unit;
     let properties =
-        unit.properties.iter().map(|(name, value)| Property { name: escape(name, 128), value: escape(value, 256) });
+        record.properties.iter().map(|(name, value)| Property { name: escape(name, 128), value: escape(value, 256) });
     let mut facts = ExplainedUnit {
         plugin: plugin.to_owned(),
         resource: unit.resource.to_string(),
-        id: unit.id.to_string(),
+        id: record.id.to_string(),
         devices: unit.devices,
         unhealthy: None,
         says: None,
         causes: CauseStatus::of(&unit.causes),
         held_by: Vec::new(),
         hidden: false,
-        backing: unit.backing.iter().map(|device| escape(device.name(), 256)).collect(),
-        nodes: unit.nodes.iter().map(Given::of).collect(),
-        numa_nodes: unit.numa_nodes.iter().copied().collect(),
+        backing: record.backing.iter().map(|device| escape(device.name(), 256)).collect(),
+        nodes: unit.nodes().map(Given::of).collect(),
+        numa_nodes: record.numa_nodes.iter().copied().collect(),
         properties: properties.collect(),
     };
     facts.judge();

@@ -55,7 +55,7 @@ fn held(now: Option<&Surveyed>, id: &str) -> Option<String> {
     if plugin.outcome == Outcome::Idle {
         return Some("which is held: nothing matches its plugin's selectors any more".to_owned());
     }
-    if let Some(other) = plugin.units.iter().find(|unit| unit.id.as_str() == id) {
+    if let Some(other) = plugin.units.iter().find(|unit| unit.record.id.as_str() == id) {
         return Some(format!("which is held, is offered as {}", other.resource));
     }
     let left = plugin.left.iter().find(|left| left.id.as_str() == id)?;
@@ -75,7 +75,7 @@ pub(super) fn less(offered: &Offered, found: &[Surveyed], wanted: TakeOver) -> V
         return less;
     }
     let units = found.iter().flat_map(|plugin| &plugin.units);
-    let units: BTreeMap<_, _> = units.map(|unit| ((unit.resource.as_str(), unit.id.as_str()), unit)).collect();
+    let units: BTreeMap<_, _> = units.map(|unit| ((unit.resource.as_str(), unit.record.id.as_str()), unit)).collect();
     for plugin in &offered.plugins {
         let now = found.iter().find(|one| one.name.as_str() == plugin.name);
         if now.is_some_and(|now| failing(std::slice::from_ref(now)).next().is_some()) {
