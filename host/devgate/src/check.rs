@@ -14,7 +14,6 @@ mod running;
 mod text;
 
 use crate::cli::{CheckArgs, Output};
-use crate::components::Components;
 use crate::confinement::Fence;
 use crate::node::Sources;
 use crate::{exit, output, policy};
@@ -23,7 +22,7 @@ use devgate_core::Grants;
 use devgate_node::{LogSource, Node};
 use devgate_policy::PluginPolicy;
 use devgate_runner::Runners;
-use finding::{Finding, Severity};
+use finding::{Counts, Finding};
 use grants::GrantFacts;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,9 +40,8 @@ struct Report {
     recorded: bool,
     /// In the policy's order: the earlier one keeps what two claim.
     plugins: Vec<PluginReport>,
-    errors: usize,
-    warnings: usize,
-    dangers: usize,
+    #[serde(flatten)]
+    counts: Counts,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,8 +74,7 @@ pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
         Output::Text => output::print(&text::of(&report))?,
         Output::Json => output::print_json(&report)?,
     }
-    let failed = report.errors > 0 || (args.strict && report.warnings > 0);
-    Ok(if failed { exit::FOUND } else { exit::OK })
+    Ok(report.counts.exit_code(args.strict))
 }
 
 /// Of the node at a root.
@@ -93,12 +90,7 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
             ),
         ));
     }
-    let components = Components::looking(
-        args.place.components().as_ref(),
-        &args.place.registry,
-        args.place.pull,
-        (sources.puller)(),
-    );
+    let components = args.place.looking((sources.puller)());
     let mut plugins = Vec::new();
     let mut offers = Vec::new();
     let cdi = names::known(&node, root);
@@ -157,17 +149,11 @@ impl Report {
         for plugin in &mut plugins {
             plugin.findings.sort_by_key(|finding| finding.severity);
         }
-        let count = |severity| {
-            let findings = plugins.iter().flat_map(|plugin| &plugin.findings);
-            findings.filter(|finding| finding.severity == severity).count()
-        };
         Self {
             landlock: (!node.is_recorded()).then(Fence::probe),
             node: devgate_types::escape(&root.to_string_lossy(), 1024),
             recorded: node.is_recorded(),
-            errors: count(Severity::Error),
-            warnings: count(Severity::Warning),
-            dangers: count(Severity::Danger),
+            counts: Counts::of(plugins.iter().flat_map(|plugin| &plugin.findings)),
             plugins,
         }
     }

@@ -1,6 +1,6 @@
 //! Where components come from: files in a directory, or the cache and the registries behind it; and the keys that must have signed them.
 
-use crate::cli::RegistryArgs;
+use crate::cli::{PlaceArgs, RegistryArgs};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
 use devgate_core::LoadFailure;
@@ -177,6 +177,13 @@ impl Components {
             keys.push(key.map_err(|why| failed(file, &why.to_string()))?);
         }
         Ok(Some(keys))
+    }
+}
+
+impl PlaceArgs {
+    /// Where components come from, for a command that looks at a node.
+    pub fn looking(&self, puller: Result<Program, ProgramError>) -> Components {
+        Components::looking(self.components().as_ref(), &self.registry, self.pull, puller)
     }
 }
 

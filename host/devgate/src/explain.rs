@@ -9,7 +9,6 @@ mod unit;
 pub use find::named;
 
 use crate::cli::{ExplainArgs, Output};
-use crate::components::Components;
 use crate::monitoring::Report;
 use crate::node::Sources;
 use crate::status::ask;
@@ -77,7 +76,7 @@ impl World {
         let args = &args.place;
         let policy = policy::read_of(args)?;
         let node = (sources.node)(&args.node_root)?;
-        let components = Components::looking(args.components().as_ref(), &args.registry, args.pull, (sources.puller)());
+        let components = args.looking((sources.puller)());
         Ok(Self { surveyed: survey(sources.runners(None)?, components, &policy, &node), policy, node, running })
     }
 

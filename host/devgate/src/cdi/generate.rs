@@ -1,7 +1,6 @@
 //! `devgate cdi generate`: files of devices that any number of containers may have, without a host that runs.
 
 use crate::cli::GenerateArgs;
-use crate::components::Components;
 use crate::loader::ComponentLoader;
 use crate::node::Sources;
 use crate::progress::Progress;
@@ -35,12 +34,7 @@ struct FoundUnits {
 pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
     let policy = policy::read_of(&args.place)?;
     let node = (sources.node)(&args.place.node_root)?;
-    let components = Components::looking(
-        args.place.components().as_ref(),
-        &args.place.registry,
-        args.place.pull,
-        (sources.puller)(),
-    );
+    let components = args.place.looking((sources.puller)());
     let loader = ComponentLoader::new(sources.runners(None)?, components);
     let wanted: BTreeSet<_> = args.resources.iter().map(String::as_str).collect();
     let is_wanted = |name: &ResourceName| wanted.is_empty() || wanted.contains(name.as_str());

@@ -1,5 +1,7 @@
 //! What an admin should know about a policy.
 
+use crate::exit;
+use crate::output::count;
 use devgate_policy::Origin;
 use serde::Serialize;
 
@@ -25,6 +27,34 @@ pub(super) enum Severity {
     Warning,
     /// The policy gives away more than one device, and says so.
     Danger,
+}
+
+/// How many there are of each severity.
+#[derive(Debug, Serialize)]
+pub(super) struct Counts {
+    errors: usize,
+    warnings: usize,
+    dangers: usize,
+}
+
+impl Counts {
+    pub(super) fn of<'a>(findings: impl Iterator<Item = &'a Finding> + Clone) -> Self {
+        let count = |severity| findings.clone().filter(|finding| finding.severity == severity).count();
+        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        Self { errors, warnings, dangers: count(Severity::Danger) }
+    }
+
+    /// What the command ends with; `strict` if warnings count.
+    pub(super) fn exit_code(&self, strict: bool) -> u8 {
+        if self.errors > 0 || (strict && self.warnings > 0) { exit::FOUND } else { exit::OK }
+    }
+
+    /// A line for people.
+    pub(super) fn line(&self, plugins: usize) -> String {
+        let counts = [(self.errors, "error"), (self.warnings, "warning"), (self.dangers, "danger")];
+        let counts = counts.map(|(n, what)| count(n, what)).join(", ");
+        format!("\n{counts} in {}\n", count(plugins, "plugin"))
+    }
 }
 
 impl Finding {

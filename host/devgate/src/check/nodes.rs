@@ -1,12 +1,12 @@
 //! `check --nodes`: a policy on each kind of node of a cluster, and each finding once.
 
-use super::finding::{Finding, Severity};
-use super::text::{finding_line, totals};
+use super::finding::{Counts, Finding};
+use super::text::finding_line;
 use super::{Report, report};
 use crate::cli::{CheckArgs, Output};
 use crate::node::{Sources, recorded_name, recordings};
+use crate::output;
 use crate::output::{count, program};
-use crate::{exit, output};
 use devgate_runner::CodeCache;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,9 +22,8 @@ const NAMED: usize = 5;
 struct NodesReport {
     nodes: Vec<String>,
     plugins: Vec<PluginOnNodes>,
-    errors: usize,
-    warnings: usize,
-    dangers: usize,
+    #[serde(flatten)]
+    counts: Counts,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,23 +57,17 @@ pub(super) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
         Output::Text => output::print(&report.text())?,
         Output::Json => output::print_json(&report)?,
     }
-    let failed = report.errors > 0 || (args.strict && report.warnings > 0);
-    Ok(if failed { exit::FOUND } else { exit::OK })
+    Ok(report.counts.exit_code(args.strict))
 }
 
 impl NodesReport {
     fn of(reports: &[(String, Report)]) -> Self {
         let plugins = reports.first().map_or(0, |(_, first)| first.plugins.len());
         let plugins: Vec<_> = (0..plugins).filter_map(|index| PluginOnNodes::of(reports, index)).collect();
-        let count = |severity| {
-            let findings = plugins.iter().flat_map(|plugin| &plugin.findings);
-            findings.filter(|found| found.finding.severity == severity).count()
-        };
+        let findings = plugins.iter().flat_map(|plugin| &plugin.findings);
         Self {
             nodes: reports.iter().map(|(name, _)| name.clone()).collect(),
-            errors: count(Severity::Error),
-            warnings: count(Severity::Warning),
-            dangers: count(Severity::Danger),
+            counts: Counts::of(findings.map(|found| &found.finding)),
             plugins,
         }
     }
@@ -97,7 +90,7 @@ impl NodesReport {
                 let _ = writeln!(text, "  idle on {}", named(&plugin.idle));
             }
         }
-        text += &totals([self.errors, self.warnings, self.dangers], self.plugins.len());
+        text += &self.counts.line(self.plugins.len());
         let findings = self.plugins.iter().flat_map(|plugin| &plugin.findings);
         if let Some(worst) = findings.min_by_key(|found| found.finding.severity) {
             let _ = writeln!(text, "next: {} help {}", program(), worst.finding.code);

@@ -31,17 +31,11 @@ pub(super) fn of(report: &Report) -> String {
     } else if report.plugins.iter().all(|plugin| plugin.outcome.is_none()) {
         text += "\nno component was asked what it finds and offers: --run starts each once\n";
     }
-    text += &totals([report.errors, report.warnings, report.dangers], report.plugins.len());
+    text += &report.counts.line(report.plugins.len());
     if let Some(worst) = plugins.iter().flat_map(|plugin| &plugin.findings).min_by_key(|finding| finding.severity) {
         let _ = writeln!(text, "next: {} help {}", program(), worst.code);
     }
     text
-}
-
-/// The line that counts errors, warnings and dangers.
-pub(super) fn totals([errors, warnings, dangers]: [usize; 3], plugins: usize) -> String {
-    let (errors, warnings, dangers) = (count(errors, "error"), count(warnings, "warning"), count(dangers, "danger"));
-    format!("\n{errors}, {warnings}, {dangers} in {}\n", count(plugins, "plugin"))
 }
 
 fn plugin_block(text: &mut String, report: &PluginReport) {
