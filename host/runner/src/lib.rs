@@ -26,10 +26,11 @@ mod socket;
 mod tests;
 
 pub use code_cache::{CodeCache, NotCached};
+pub use devgate_types::load::LoadRequest;
 pub use memory::{COMPILER_MEMORY, HOST_MEMORY, memory_limit, runner_memory};
 pub use program::{Program, ProgramError, Programs};
 pub use runner::Runner;
-pub use runners::{LoadRequest, Runners, digest};
+pub use runners::{Runners, digest};
 pub use socket::{Socket, SocketError};
 
 /// Of which build this is: another for each version of devgate, of the crates that it is made of, and of how the sandbox is set up.

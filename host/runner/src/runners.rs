@@ -7,25 +7,13 @@ use crate::message::{self, wire};
 use crate::program::{ProgramError, Programs, Spawner};
 use crate::runner::Runner;
 use devgate_types::component::Profile;
-use devgate_types::load::{Contents, Inspection, LoadError, Refusal, Scan, check_file, check_imports, profile};
+use devgate_types::load::{
+    Contents, Inspection, LoadError, LoadRequest, Refusal, Scan, check_file, check_imports, profile,
+};
 use devgate_types::{Grant, Limits, Mutex};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// What is to be loaded, and what it may have.
-pub struct LoadRequest<'a> {
-    /// The plugin's name, for messages.
-    pub plugin: &'a str,
-    /// The component's file.
-    pub bytes: &'a [u8],
-    /// The digest that the policy pins, if it does.
-    pub sha256: Option<[u8; 32]>,
-    /// What a component may be. What each of its calls may use comes with the call.
-    pub limits: Limits,
-    /// Whether an interface is granted: as for [`check_imports`].
-    pub grants: &'a dyn Fn(&str) -> Grant,
-}
 
 /// Loads components, each into a process of its own.
 #[derive(Debug)]

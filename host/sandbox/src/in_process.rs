@@ -4,23 +4,8 @@ use crate::engine::Engine;
 use crate::load::Loaded;
 use crate::{compile, scan};
 use devgate_types::component::Profile;
-use devgate_types::load::{LoadError, Refusal, check_file, check_imports, profile};
-use devgate_types::{Grant, Limits};
+use devgate_types::load::{LoadError, LoadRequest, Refusal, check_file, check_imports, profile};
 use sha2::{Digest, Sha256};
-
-/// What is to be loaded, and what it may have.
-pub struct LoadRequest<'a> {
-    /// The plugin's name, for messages.
-    pub plugin: &'a str,
-    /// The component's file.
-    pub bytes: &'a [u8],
-    /// The digest that the policy pins, if it does.
-    pub sha256: Option<[u8; 32]>,
-    /// What a component may be. What each of its calls may use comes with the call.
-    pub limits: Limits,
-    /// Whether an interface is granted: as for [`check_imports`].
-    pub grants: &'a dyn Fn(&str) -> Grant,
-}
 
 /// Loads a component into this process, without a limit on compiling it.
 ///

@@ -35,9 +35,10 @@ mod ticker;
 
 #[cfg(feature = "compiler")]
 pub use compile::compile;
-pub use engine::{Engine, EngineError};
 #[cfg(feature = "compiler")]
-pub use in_process::{LoadRequest, load};
+pub use devgate_types::load::LoadRequest;
+pub use engine::{Engine, EngineError};
+pub use in_process::load;
 pub use load::Loaded;
 pub use precompiled::Code;
 #[cfg(feature = "compiler")]

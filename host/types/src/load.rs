@@ -11,3 +11,19 @@ pub use imports::{CONTRACT, GRANTED_WASI, Interface, Need, WASI, check_imports, 
 pub use inspection::{Contents, Import, Inspection};
 pub use refusal::{LoadError, Refusal, RefusedImport};
 pub use scan::{Counts, Scan};
+
+use crate::{Grant, Limits};
+
+/// What is to be loaded, and what it may have.
+pub struct LoadRequest<'a> {
+    /// The plugin's name, for messages.
+    pub plugin: &'a str,
+    /// The component's file.
+    pub bytes: &'a [u8],
+    /// The digest that the policy pins, if it does.
+    pub sha256: Option<[u8; 32]>,
+    /// What a component may be. What each of its calls may use comes with the call.
+    pub limits: Limits,
+    /// Whether an interface is granted: as for [`check_imports`].
+    pub grants: &'a dyn Fn(&str) -> Grant,
+}
