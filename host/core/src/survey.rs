@@ -281,9 +281,7 @@ pub(crate) fn unused(grants: &Grants, inventory: &Inventory) -> Vec<DevicePath> 
         used.extend(owners(&pool.shared_nodes));
     }
     // A device and its parts go together, whichever of them the policy and the component name.
-    let is_used = |device: &DevicePath| {
-        used.contains(device) || used.iter().any(|part| part.is_beneath(device) || device.is_beneath(part))
-    };
+    let is_used = |device: &DevicePath| used.contains(device) || used.iter().any(|part| part.touches(device));
     // That the tree cannot be read has been said.
     let matches = grants.matches().unwrap_or_default();
     let offered = matches.into_iter().filter(|found| found.usage == Use::Offer);

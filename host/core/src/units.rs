@@ -88,6 +88,11 @@ impl PoolRecord {
     }
 }
 
+/// The places above one in the device tree, nearest first.
+pub(crate) fn places_above(place: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(place.rsplit_once('/'), |(above, _)| above.rsplit_once('/')).map(|(above, _)| above)
+}
+
 /// A node that may be given to containers, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedNode {

@@ -45,6 +45,12 @@ impl DevicePath {
         self.0.strip_prefix(&*ancestor.0).is_some_and(|rest| rest.starts_with('/'))
     }
 
+    /// Whether both are the same, or one is beneath the other.
+    #[must_use]
+    pub fn touches(&self, other: &Self) -> bool {
+        self == other || self.is_beneath(other) || other.is_beneath(self)
+    }
+
     /// Its directory, below the node's root.
     #[must_use]
     pub fn directory(&self) -> &str {

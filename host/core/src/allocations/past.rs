@@ -7,6 +7,7 @@
 use super::Key;
 use super::contents::Contents;
 use super::record::AllocatedUnit;
+use crate::units::places_above;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An index of it, so that a unit is compared with what it could be in the way of.
@@ -147,9 +148,4 @@ impl Places {
             each(&mut self.above, above);
         }
     }
-}
-
-/// The places above one, nearest first.
-fn places_above(place: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(place.rsplit_once('/'), |(above, _)| above.rsplit_once('/')).map(|(above, _)| above)
 }

@@ -1,8 +1,7 @@
 //! Who has what of the host's hardware, and who may have the same besides.
 
 use super::Footprint;
-use crate::units::Lost;
-use crate::units::MAX_PARTS;
+use crate::units::{Lost, MAX_PARTS, places_above};
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId, escape};
 use std::cell::RefCell;
@@ -262,9 +261,4 @@ fn places(footprint: &Footprint) -> impl Iterator<Item = (&DevicePath, [bool; 2]
     let backing = footprint.backing.iter().map(|at| (at, [true, footprint.pieces.contains(at)]));
     let others = footprint.pieces.iter().filter(|at| !footprint.backing.contains(at));
     backing.chain(others.map(|at| (at, [false, true])))
-}
-
-/// The places above one, nearest first.
-fn places_above(place: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(place.rsplit_once('/'), |(above, _)| above.rsplit_once('/')).map(|(above, _)| above)
 }

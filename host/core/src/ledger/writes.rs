@@ -55,8 +55,7 @@ impl Area {
 
     /// The first of these devices that the write may act on: one of the area, beneath one, or above one.
     fn reaches<'d>(&self, backing: &'d [DevicePath]) -> Option<&'d DevicePath> {
-        let touches = |a: &DevicePath, b: &DevicePath| a == b || a.is_beneath(b) || b.is_beneath(a);
-        backing.iter().find(|device| self.devices.iter().any(|area| touches(device, area)))
+        backing.iter().find(|device| self.devices.iter().any(|area| device.touches(area)))
     }
 }
 

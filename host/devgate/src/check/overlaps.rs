@@ -76,8 +76,7 @@ pub(super) fn look(
 
 /// Whether a device is one of these, or lies above or beneath one.
 fn is_among(device: &DevicePath, others: &[DevicePath]) -> bool {
-    let touches = |other: &DevicePath| other == device || other.is_beneath(device) || device.is_beneath(other);
-    others.iter().any(touches)
+    others.iter().any(|other| other.touches(device))
 }
 
 /// What the plugin may have for itself here: the devices of nodes that are not shared, and what is offered without a node.
