@@ -3,12 +3,13 @@
 
 use crate::files::is_none_in_yaml;
 use crate::name::OURS;
-use crate::spec::{DeviceNode, Spec};
+use crate::spec::{DeviceNode, NoSpec, Spec};
 use devgate_core::state::Dir;
 use devgate_node::{Node, ReadError};
 use devgate_types::{NodeKind, escape};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -161,31 +162,32 @@ fn ends(path: &Path, with: &[u8]) -> bool {
 }
 
 /// A file that a reader takes.
-pub(crate) fn read(file: &Path) -> Result<Spec, String> {
-    let opened = File::open(file).map_err(|error| error.to_string())?;
+pub(crate) fn read(file: &Path) -> Result<Spec, NoSpec> {
+    let odd = |why: &dyn Display| NoSpec(why.to_string());
+    let opened = File::open(file).map_err(|error| odd(&error))?;
     if !opened.metadata().is_ok_and(|look| look.is_file()) {
-        return Err("it is no file".to_owned());
+        return Err(odd(&"it is no file"));
     }
     let mut text = String::new();
     let read = opened.take(MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| error.to_string())?;
+    read.map_err(|error| odd(&error))?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(format!("it has more than {MAX_BYTES} bytes"));
+        return Err(odd(&format!("it has more than {MAX_BYTES} bytes")));
     }
     // The mark of its order that some editors put before a text is no part of it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    if let Some(odd) = text.chars().find(|c| is_none_in_yaml(*c)) {
-        return Err(format!("it has the character {odd:?}, which is none in YAML"));
+    if let Some(none) = text.chars().find(|c| is_none_in_yaml(*c)) {
+        return Err(odd(&format!("it has the character {none:?}, which is none in YAML")));
     }
-    let json = || serde_json::from_str(text).map_err(|error| error.to_string());
+    let json = || serde_json::from_str(text).map_err(|error| odd(&error));
     let options = serde_saphyr::options! { legacy_octal_numbers: true };
     // Without the picture of where it is.
-    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let first_line = |text: String| NoSpec(text.lines().next().unwrap_or_default().to_owned());
     let yaml = || serde_saphyr::from_str_with_options(text, options).map_err(|error| first_line(error.to_string()));
     // Readers take all for YAML; what is wrong with JSON is better said of JSON.
     let is_json = ends(file, b".json") && text.trim_start().starts_with('{');
     if is_json && text.replace(r"\\", "").contains(r"\/") {
-        return Err(r"it has `\/` in a text, which is none in YAML; `/` is the same".to_owned());
+        return Err(odd(&r"it has `\/` in a text, which is none in YAML; `/` is the same"));
     }
     let spec: Spec = match is_json {
         true => json().or_else(|why| yaml().map_err(|_| why))?,

@@ -1,5 +1,6 @@
 //! What is read of a file: what `tests/fuzz` calls, and nothing else.
 
+pub use crate::spec::NoSpec;
 use crate::{check, files};
 use std::path::Path;
 
@@ -7,6 +8,6 @@ use std::path::Path;
 ///
 /// # Errors
 /// Why readers take it for none, unescaped.
-pub fn rewrite(file: &Path) -> Result<Vec<u8>, String> {
+pub fn rewrite(file: &Path) -> Result<Vec<u8>, NoSpec> {
     check::read(file).map(|spec| files::text(&spec))
 }

@@ -3,6 +3,7 @@
 
 mod rules;
 
+pub use rules::NoSpec;
 pub(crate) use rules::is_device_name;
 #[cfg(test)]
 pub(crate) use rules::problem_of_kind;

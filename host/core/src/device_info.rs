@@ -7,7 +7,7 @@
 
 mod files;
 
-pub(crate) use files::{Files, Tells, left_behind};
+pub(crate) use files::{Files, NotWritten, Tells, left_behind};
 
 use crate::units::GrantedNode;
 use crate::units::UnitRecord;

@@ -135,7 +135,7 @@ async fn not_in_use(args: &CleanupArgs, state: &StateDir) -> anyhow::Result<()> 
     }
     let is_ours = |resource: &str, _: &str| given.as_ref().is_none_or(|given| given.contains(resource));
     let used = in_use::by_pods(&args.kubelet.pod_resources(), is_ours).await;
-    let Some(used) = used.map_err(refuse)? else {
+    let Some(used) = used.map_err(|why| refuse(why.to_string()))? else {
         return Ok(());
     };
     let what = if given.is_some() {

@@ -7,20 +7,17 @@ use devgate_types::escape;
 /// The most characters of a name in a message.
 const SHOWN: usize = 128;
 
+#[derive(Debug, thiserror::Error)]
+#[error("it cannot be seen which devices pods have: {0}; try again, or, if none has any, say --even-if-in-use")]
+pub(crate) struct Unseen(#[from] pod_resources::Unknown);
+
 /// Says which device that `is_ours` is with a pod, or counts as a pod's: `device gpu0 of vendor.com/gpu is in use by pod team/a, and 2
 /// more`; `None` if there is none.
-///
-/// # Errors
-/// Why that cannot be seen.
 pub(crate) async fn by_pods(
     config: &PodResourcesConfig,
     is_ours: impl Fn(&str, &str) -> bool,
-) -> Result<Option<String>, String> {
-    let shown = pod_resources::in_use(config).await.map_err(|why| {
-        format!(
-            "it cannot be seen which devices pods have: {why}; try again, or, if none has any, say --even-if-in-use"
-        )
-    })?;
+) -> Result<Option<String>, Unseen> {
+    let shown = pod_resources::in_use(config).await?;
     let mut used = shown.iter().filter(|((resource, id), _)| is_ours(resource.as_str(), id));
     Ok(used.next().map(|((resource, id), holders)| {
         let (id, whose) = (escape(id, SHOWN), by(holders.first()));

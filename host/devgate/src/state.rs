@@ -91,7 +91,10 @@ fn refuse(dir: &Path, id: u64, kubelet: &KubeletArgs) -> Result<()> {
     let is_ours =
         |resource: &str, id: &str| resource == listed.resource && listed.units.iter().any(|unit| is_of(id, unit));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(in_use::by_pods(&kubelet.pod_resources(), is_ours)).map_err(refused)? {
+    match runtime
+        .block_on(in_use::by_pods(&kubelet.pod_resources(), is_ours))
+        .map_err(|why| refused(why.to_string()))?
+    {
         None => Ok(()),
         Some(used) => Err(refused(format!("{used}; end that pod first, or say --even-if-in-use"))),
     }

@@ -1,7 +1,7 @@
 //! What is read of a registry's answers and of an admin's files, without either: what `tests/fuzz` calls, and nothing else.
 
 use crate::manifest::{NotUsable, Packed};
-use crate::signature::{PublicKey, Signed, check};
+use crate::signature::{NotSigned, PublicKey, Signed, check};
 use crate::{archive, credentials};
 use devgate_types::{ByteSize, Digest, Repository};
 use std::path::Path;
@@ -18,10 +18,15 @@ pub fn component(layer: &[u8], packed: Packed, most: ByteSize) -> Result<Vec<u8>
 ///
 /// # Errors
 /// Why none has.
-pub fn signed(bundle: String, simple: (String, String), keys: &[PublicKey], artifact: &Digest) -> Result<(), String> {
+pub fn signed(
+    bundle: String,
+    simple: (String, String),
+    keys: &[PublicKey],
+    artifact: &Digest,
+) -> Result<(), NotSigned> {
     let (payload, signature) = simple;
     let all = [Signed::Bundle { bundle }, Signed::Simple { payload, signature }];
-    check(&all, keys, artifact).map_err(|why| why.to_string())
+    check(&all, keys, artifact)
 }
 
 /// Whether a file of credentials can be read.

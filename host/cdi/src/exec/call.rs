@@ -5,6 +5,7 @@ use devgate_types::escape;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::io;
 
 /// The most bytes of a configuration.
@@ -28,9 +29,9 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Answers the call: what is printed, without the end of the line, if anything, and whether the exit status is 0. `ask` asks the
     /// host; `leave` leaves it a note of this name that an id is over, where it does not answer.
-    pub fn answer(
+    pub fn answer<E: Display>(
         &self,
-        ask: impl FnOnce(&Request) -> Result<Answer, String>,
+        ask: impl FnOnce(&Request) -> Result<Answer, E>,
         leave: impl FnOnce(&str) -> io::Result<()>,
     ) -> (Option<String>, bool) {
         let command = (self.env)("CDI_COMMAND").unwrap_or_default().to_uppercase();
@@ -44,7 +45,7 @@ impl Call<'_> {
         let version = versions.find(|version| VERSIONS.contains(version)).map(str::to_owned);
         let answered = self.check(&command, asked.as_deref(), config).and_then(|request| {
             let answer = ask(&request);
-            answer.unwrap_or_else(|why| Err(unanswered(&request, &why, leave)))
+            answer.unwrap_or_else(|why| Err(unanswered(&request, &format!("{why:#}"), leave)))
         });
         let is_success = answered.is_ok() || command == "DEL";
         let object = answered.unwrap_or_else(|failure| {

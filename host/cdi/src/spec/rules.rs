@@ -10,8 +10,13 @@ const LOWEST: &str = "0.3.0";
 /// The moments of a container's life that a hook can have.
 const HOOKS: &str = "prestart, createRuntime, createContainer, startContainer, poststart, poststop";
 
+/// Why readers take a file for none: for people, unescaped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoSpec(pub(crate) String);
+
 impl Edits {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), NoSpec> {
         for variable in self.env.iter().chain(self.hooks.iter().flat_map(|hook| &hook.env)) {
             let is_good = variable.split_once('=').is_some_and(|(name, _)| !name.is_empty());
             ensure(is_good, || format!("variable {variable:?} is not NAME=value"))?;
@@ -81,14 +86,11 @@ impl Spec {
     }
 
     /// Takes what the library would take.
-    ///
-    /// # Errors
-    /// Why the library would not. For people, unescaped.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), NoSpec> {
         let version = self.cdi_version.strip_prefix('v').unwrap_or(&self.cdi_version);
         let none = || format!("cdiVersion {:?} is none of {}", self.cdi_version, VERSIONS.join(", "));
-        let has = place(version).ok_or_else(none)?;
-        problem_of_kind(&self.kind).map_or(Ok(()), Err)?;
+        let has = place(version).ok_or_else(|| NoSpec(none()))?;
+        problem_of_kind(&self.kind).map_or(Ok(()), |why| Err(NoSpec(why)))?;
         let needs = self.version();
         ensure(place(needs) <= Some(has), || format!("cdiVersion {version} has not all that is used, {needs} has"))?;
         ensure(!self.devices.is_empty(), || "it has no devices".to_owned())?;
@@ -98,14 +100,14 @@ impl Spec {
             ensure(is_device_name(name), || format!("device {name:?} cannot be called so"))?;
             ensure(names.insert(name), || format!("device {name} is in it twice"))?;
             ensure(!edits.is_empty(), || format!("device {name} gives nothing: its containerEdits are empty"))?;
-            edits.check().map_err(|why| format!("device {name}: {why}"))?;
+            edits.check().map_err(|why| NoSpec(format!("device {name}: {why}")))?;
         }
         self.container_edits.check()
     }
 }
 
-fn ensure(is_good: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if is_good { Ok(()) } else { Err(why()) }
+fn ensure(is_good: bool, why: impl FnOnce() -> String) -> Result<(), NoSpec> {
+    if is_good { Ok(()) } else { Err(NoSpec(why())) }
 }
 
 fn place(version: &str) -> Option<usize> {

@@ -31,7 +31,7 @@ fn cdi01_the_version_is_the_lowest_that_has_all_of_it() {
         assert_eq!(now.check(), Ok(()), "{edits}");
         if version != "0.3.0" {
             "0.2.0".clone_into(&mut now.cdi_version);
-            assert!(now.check().unwrap_err().contains("has not all"), "{edits}");
+            assert!(now.check().unwrap_err().0.contains("has not all"), "{edits}");
         }
     }
     let edits = || Edits { env: vec!["A=1".into()], ..Edits::default() };
@@ -62,14 +62,14 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
 #[test]
 fn what_the_library_refuses_is_refused() {
     for (edits, why) in REFUSED {
-        assert!(with(edits).check().unwrap_err().contains(why), "{edits}: {:?}", with(edits).check());
+        assert!(with(edits).check().unwrap_err().0.contains(why), "{edits}: {:?}", with(edits).check());
     }
     let good = with(r#"{"env":["A="]}"#);
     assert_eq!(good.check(), Ok(()));
     let but = |change: &dyn Fn(&mut Spec)| {
         let mut spec = good.clone();
         change(&mut spec);
-        spec.check().unwrap_err()
+        spec.check().unwrap_err().0
     };
     assert!(but(&|spec| "9.9.9".clone_into(&mut spec.cdi_version)).contains("none of 0.1.0"));
     assert!(but(&|spec| spec.devices.clear()).contains("no devices"));

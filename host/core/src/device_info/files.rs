@@ -23,6 +23,27 @@ const NAME: &str = "device-info.json";
 const FORMAT: u32 = 1;
 const MAX_BYTES: u64 = 64 << 20;
 
+/// Why a file is not what it should be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotWritten {
+    #[error("this allocation is not waited for any more")]
+    Late,
+    #[error("file {file} tells of {} of {} already", escape(id, 80), escape(resource, 80))]
+    Taken { file: String, id: String, resource: String },
+    #[error("there are {MAX_FILES} files already")]
+    Full,
+    #[error(
+        "file {} is there, was not written by this host, and says something else; remove it if no other program keeps it \
+         (--device-info-dir)",
+        shown(.0)
+    )]
+    Foreign(PathBuf),
+    #[error("it could not be noted in the state directory (--state-dir): {0}")]
+    NotNoted(#[source] io::Error),
+    #[error("file {} could not be written: {why}; look at the directory (--device-info-dir)", shown(file))]
+    Disk { file: PathBuf, why: io::Error },
+}
+
 /// What one file tells.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,23 +128,16 @@ impl Files {
     }
 
     /// Writes what is to be told, unless the caller has given up: what has not begun by `stop` is not written. Blocks.
-    ///
-    /// # Errors
-    /// What could not be written, where and why; also where there is a file already that this host did not write, and that says
-    /// something else.
-    pub(crate) fn write(&self, all: &[Tells], stop: &CancellationToken) -> Result<(), String> {
+    pub(crate) fn write(&self, all: &[Tells], stop: &CancellationToken) -> Result<(), NotWritten> {
         let _turn = self.0.turn.lock();
         match self.put(all, |_| !stop.is_cancelled())? {
             true => Ok(()),
-            false => Err("this allocation is not waited for any more".to_owned()),
+            false => Err(NotWritten::Late),
         }
     }
 
     /// Writes again what was told before and is gone; what is over or there by now stays as it is. Blocks.
-    ///
-    /// # Errors
-    /// What could not be written, where and why.
-    pub(crate) fn write_again(&self, all: &[Tells]) -> Result<(), String> {
+    pub(crate) fn write_again(&self, all: &[Tells]) -> Result<(), NotWritten> {
         let _turn = self.0.turn.lock();
         for tells in all {
             let is_told = |written: &Written| {
@@ -138,7 +152,7 @@ impl Files {
     }
 
     /// Notes these, and writes them: whether they were wanted before, and still when they had been noted.
-    fn put(&self, all: &[Tells], is_wanted: impl Fn(&Written) -> bool) -> Result<bool, String> {
+    fn put(&self, all: &[Tells], is_wanted: impl Fn(&Written) -> bool) -> Result<bool, NotWritten> {
         let (mut written, mut is_new) = (self.0.written.lock().clone(), false);
         if !is_wanted(&written) {
             return Ok(false);
@@ -147,25 +161,20 @@ impl Files {
             let (name, file) = (tells.name(), self.file(tells));
             match written.get(&name) {
                 Some(then) if !then.over && !then.is_like(tells) => {
-                    let (id, resource) = (escape(&then.id, 80), escape(&then.resource, 80));
-                    return Err(format!("file {name} tells of {id} of {resource} already"));
+                    let (id, resource) = (then.id.clone(), then.resource.clone());
+                    return Err(NotWritten::Taken { file: name, id, resource });
                 }
-                None if written.len() >= MAX_FILES => return Err(format!("there are {MAX_FILES} files already")),
+                None if written.len() >= MAX_FILES => return Err(NotWritten::Full),
                 // What cannot be looked at cannot be written either, and that is said then.
                 None if says(&file, &tells.text).is_ok_and(|says| says == Some(false)) => {
-                    return Err(format!(
-                        "file {} is there, was not written by this host, and says something else; remove it if no other program keeps it \
-                         (--device-info-dir)",
-                        shown(&file)
-                    ));
+                    return Err(NotWritten::Foreign(file));
                 }
                 then => is_new |= then.is_none_or(|then| then.over || then.text != tells.text),
             }
             written.insert(name, tells.clone());
         }
         if is_new {
-            let noted = self.note(written);
-            noted.map_err(|why| format!("it could not be noted in the state directory (--state-dir): {why}"))?;
+            self.note(written).map_err(NotWritten::NotNoted)?;
         }
         let mut known = self.0.written.lock();
         // A caller that gave up meanwhile has forgotten what was not known yet.
@@ -176,10 +185,8 @@ impl Files {
         drop(known);
         for tells in all {
             let file = self.file(tells);
-            state::put(&file, tells.text.as_bytes(), Style::PASSING).map_err(|why| {
-                let shown = shown(&file);
-                format!("file {shown} could not be written: {why}; look at the directory (--device-info-dir)")
-            })?;
+            let put = state::put(&file, tells.text.as_bytes(), Style::PASSING);
+            put.map_err(|why| NotWritten::Disk { file, why })?;
         }
         Ok(true)
     }

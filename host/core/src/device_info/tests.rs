@@ -86,7 +86,7 @@ fn tells(resource: &str, id: &str, text: &str) -> Tells {
 }
 
 fn write(files: &Files, all: &[Tells]) -> Result<(), String> {
-    files.write(all, &CancellationToken::new())
+    files.write(all, &CancellationToken::new()).map_err(|why| why.to_string())
 }
 
 fn state_in(dir: &Path) -> crate::state::Dir {

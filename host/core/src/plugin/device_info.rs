@@ -32,7 +32,8 @@ impl Plugin {
                     let write = move || {
                         let text = device_info::of_unit(&grants.node, &unit, &shared).map_err(|why| why.to_string())?;
                         let tells = |id| Tells::new(&resource, id, &unit.id, text.clone());
-                        files.write_again(&ids.into_iter().map(tells).collect::<Vec<_>>())
+                        let again = files.write_again(&ids.into_iter().map(tells).collect::<Vec<_>>());
+                        again.map_err(|why| why.to_string())
                     };
                     let written = tokio::task::spawn_blocking(write).await;
                     if let Err(why) = written.unwrap_or_else(|error| Err(error.to_string())) {

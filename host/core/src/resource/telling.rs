@@ -2,7 +2,7 @@
 
 use super::{LOOK_PATIENCE, Resource};
 use crate::calls::Calls;
-use crate::device_info::{self, Tells};
+use crate::device_info::{self, NotWritten, Tells};
 use crate::offer::AllocateError;
 use crate::replica::split_replica;
 use crate::unit_table::Snapshot;
@@ -87,5 +87,5 @@ impl Drop for Telling<'_> {
 
 enum Problem {
     Refused(String),
-    Host(String),
+    Host(NotWritten),
 }

@@ -56,10 +56,10 @@ pub fn signature(input: &[u8]) {
         let simple = || (payload.to_owned(), signature.to_owned());
         let of = |digest: Digest| fuzz::signed(text.to_owned(), simple(), &keys, &digest);
         if let Err(why) = of(SIGNED.parse().unwrap()) {
-            hold::message(&why);
+            hold::message(&why.to_string());
         }
         let why = of(Digest([7; 32])).expect_err("nobody has signed it");
-        hold::message(&why);
+        hold::message(&why.to_string());
         let why = check_file(b"massage", text, &keys, "a.wasm").expect_err("nobody has signed it");
         hold::message(&why.to_string());
         let _ = check_file(b"message", text, &keys, "a.wasm").map_err(|why| hold::message(&why.to_string()));
