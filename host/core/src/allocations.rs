@@ -25,14 +25,13 @@ mod reach;
 mod record;
 mod save;
 mod store;
-mod stored;
 mod unverified;
 
 use crate::device_info::Files;
 use crate::state::Dir;
 use crate::units::UnitRecord;
 use allocation::Ask;
-pub(crate) use allocation::{Allocation, Slot, State, Take};
+pub(crate) use allocation::{Allocation, Slot, State, StoredReply, Take};
 pub use allocation::{AllocationId, Mode};
 pub use by_hand::{NotForgotten, accept, forget};
 use change::{Acquire, Change, Units, with};
@@ -52,7 +51,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
 use store::{Read, Store};
-pub(crate) use stored::StoredReply;
 use tokio::sync::{Notify, watch};
 use unverified::Unverified;
 

@@ -9,8 +9,7 @@ mod files;
 
 pub(crate) use files::{Files, NotWritten, Tells, left_behind};
 
-use crate::units::GrantedNode;
-use crate::units::UnitRecord;
+use crate::units::{GrantedNode, UnitRecord};
 use devgate_node::{DevicePath, Node};
 use devgate_types::{ResourceName, escape};
 use serde_json::json;

@@ -2,12 +2,10 @@
 //! gone. Pods come by [`crate::offer::Offer`], as they do not say when they are over; all other consumers come here and do. So do pods
 //! that look up by a name what they have: what they were told is kept here, as that of all others.
 
-mod expire;
 mod held;
 mod release;
-mod restore;
 
-pub(crate) use expire::expire;
+pub(crate) use release::expire;
 
 use crate::allocations::{AllocationId, Allocations, Consumer, Mode};
 use crate::keyed_lock::KeyedLock;

@@ -1,6 +1,5 @@
 //! What one plugin may see of one node: the policy's selectors held against the kernel's device tree.
 
-mod explain;
 mod facts;
 mod files;
 mod here;
@@ -15,10 +14,9 @@ use devgate_node::{DeviceNode, DevicePath, Node, ReadError, Subsystem};
 use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, dangerous_node};
 use devgate_types::component::LogLevel;
 use devgate_types::{Bucket, LogThrottle, Mutex, NodeKind, NodeNumber};
-pub use explain::Sight;
 use facts::Facts;
 pub(crate) use files::FileRefused;
-pub use here::PathMatch;
+pub use here::{PathMatch, Sight};
 pub use log_capture::Line;
 pub(crate) use log_capture::LogCapture;
 pub use mounts::MountDenied;

@@ -3,7 +3,6 @@
 mod debounce;
 mod device_info;
 mod enumerate;
-mod limits;
 mod load;
 mod order;
 mod poll;

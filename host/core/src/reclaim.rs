@@ -2,7 +2,6 @@
 //! only if nothing happened to it since.
 
 mod find;
-mod in_use;
 
 pub(crate) use find::find;
 

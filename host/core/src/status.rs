@@ -16,8 +16,7 @@ pub use refusals::{Refusal, RefusalKind};
 
 use crate::holders::{Holder, Holders};
 use crate::replica::replica_ids;
-use crate::units::Rejection;
-use crate::units::{Cause, Causes};
+use crate::units::{Cause, Causes, Rejection};
 use devgate_policy::NoLabel;
 use devgate_types::{ResourceName, UnitId, escape, words};
 use serde::{Deserialize, Serialize};

@@ -1,13 +1,12 @@
 //! All units of one plugin, one record each: what was enumerated, its health over time, and everything that speaks against it. What
 //! front ends list, an allocation checks, `status` and `explain` show and labels count is made of it.
 
-use crate::breaker;
 use crate::health::{Settling, UnitHealth};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
-use crate::labels;
 use crate::units::{Cause, Causes, Lost, PoolRecord, Topology, UnitRecord};
 use crate::when::When;
+use crate::{breaker, labels};
 use devgate_policy::{Derived, PluginPolicy};
 use devgate_types::{Mutex, ResourceName, UnitId, Verdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

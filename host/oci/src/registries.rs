@@ -1,9 +1,8 @@
 //! How registries are spoken to: what who does it needs of this node's files and of this program's environment, read for each time anew.
 
-use crate::authorities;
-use crate::credentials;
 use crate::error::{Error, read_file};
 use crate::message::wire;
+use crate::{authorities, credentials};
 use devgate_types::Repository;
 use std::path::{Path, PathBuf};
 

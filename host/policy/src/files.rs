@@ -3,10 +3,9 @@
 mod never;
 mod pattern;
 
-use crate::Origin;
 use crate::error::Problem;
 use crate::fields::Item;
-use crate::path;
+use crate::{Origin, path};
 use never::never;
 use pattern::FilePattern;
 

@@ -1,8 +1,7 @@
 //! What an admin may change about a component's limits.
 
 use crate::fields::Item;
-use crate::key;
-use crate::time;
+use crate::{key, time};
 use devgate_types::Limits;
 
 /// Reads `limits:` over the defaults.

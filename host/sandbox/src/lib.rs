@@ -38,6 +38,7 @@ pub use compile::compile;
 #[cfg(feature = "compiler")]
 pub use devgate_types::load::LoadRequest;
 pub use engine::{Engine, EngineError};
+#[cfg(feature = "compiler")]
 pub use in_process::load;
 pub use load::Loaded;
 pub use precompiled::Code;

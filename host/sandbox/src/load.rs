@@ -2,10 +2,9 @@
 
 mod link;
 
-use crate::bindings::PluginComponent;
-use crate::bindings::PluginComponentPre;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::preference::WithPreferenceIndices;
+use crate::bindings::{PluginComponent, PluginComponentPre};
 use crate::brief::message;
 use crate::engine::Engine;
 use crate::precompiled::Code;

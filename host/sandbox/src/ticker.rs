@@ -2,9 +2,8 @@
 //!
 //! It is what ends a loop by the name of its limit. Where it does not run, the host ends the process by its own clock.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, Thread};
 use std::time::Duration;
 use wasmtime::EngineWeak;

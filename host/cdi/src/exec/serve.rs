@@ -8,11 +8,10 @@ use devgate_core::{Consumer, Devices, Granted, Released};
 use devgate_types::{ResourceName, escape};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -3,7 +3,7 @@
 use super::Key;
 use super::consumer::Consumer;
 use super::expiry::Expiry;
-use super::stored::StoredReply;
+use crate::offer::Reply;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -176,5 +176,31 @@ impl Mode {
 impl State {
     fn is_active(&self) -> bool {
         *self == Self::Active
+    }
+}
+
+/// The largest that is kept, in bytes: an answer that is larger is refused before anybody has it.
+pub(crate) const MAX_BYTES: usize = 64 << 10;
+
+/// A reply as the journal has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct StoredReply(Reply);
+
+impl StoredReply {
+    /// A reply to be kept, unless it is too large for that.
+    pub(crate) fn of(reply: &Reply) -> Option<Self> {
+        let bytes = serde_json::to_vec(reply).ok()?;
+        (bytes.len() <= MAX_BYTES).then(|| Self(reply.clone()))
+    }
+
+    /// Whether it is not known yet what is told, or nothing is.
+    pub(super) fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The reply.
+    pub(crate) fn to_reply(&self) -> Reply {
+        self.0.clone()
     }
 }

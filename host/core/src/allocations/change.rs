@@ -5,9 +5,8 @@ use super::consumer::Consumer;
 use super::expiry::Expiry;
 use super::journal::Kind;
 use super::record::AllocatedUnit;
-use super::stored::StoredReply;
 use super::unverified::Ids;
-use super::{Key, Unverified};
+use super::{Key, StoredReply, Unverified};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,8 +6,7 @@ use super::consumer::Consumer;
 use super::foreign::Foreign;
 use super::journal::Kind;
 use super::record::AllocatedUnit;
-use super::stored::StoredReply;
-use super::{Key, Unverified};
+use super::{Key, StoredReply, Unverified};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 

@@ -1,8 +1,6 @@
 //! One id as it was handed out, and what is different by now.
 
-use crate::units::GrantedNode;
-use crate::units::UnitRecord;
-use crate::units::{Part, Role};
+use crate::units::{GrantedNode, Part, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::PluginPolicy;
 use devgate_types::escape;

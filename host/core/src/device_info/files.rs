@@ -9,10 +9,9 @@ use crate::state::{self, Dir, Found, StateFile, Style};
 use devgate_types::{Mutex, ResourceName, UnitId, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 use tokio_util::sync::CancellationToken;
 
 /// The most files at once: far more functions than a node has.

@@ -2,8 +2,7 @@
 
 use super::ReplyRefused;
 use crate::offer::{MountEdit, NodeEdit};
-use crate::units::GrantedNode;
-use crate::units::{PoolRecord, UnitRecord};
+use crate::units::{GrantedNode, PoolRecord, UnitRecord};
 use devgate_policy::MountGrant;
 use devgate_types::escape;
 use std::sync::Arc;

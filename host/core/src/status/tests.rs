@@ -1,11 +1,10 @@
 use super::{AllocationEnd, CallKind, Nothing, PluginStatus, RefusalKind, State, When};
-use crate::StatusReader;
 use crate::allocations::Allocations;
 use crate::holders::{Holder, Holders};
 use crate::offer::{AllocateError, Offer};
 use crate::plugins::Plugins;
 use crate::testing::*;
-use crate::{LoadFailure, Loader};
+use crate::{LoadFailure, Loader, StatusReader};
 use devgate_fake_node::Change;
 use devgate_policy::PluginPolicy;
 use devgate_types::component::Component;

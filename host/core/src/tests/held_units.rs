@@ -12,8 +12,7 @@ use crate::registry::Registry;
 use devgate_types::{CallError, Edits, Failure, FailureKind, ResourceName, Unit};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 pub(super) const GPU: &str = "fake.com/gpu";

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use devgate_types::{ResourceName, escape};
 
-use devgate_kubelet::api;
 use devgate_kubelet::api::registration_client::RegistrationClient;
-use devgate_kubelet::transport;
+use devgate_kubelet::{api, transport};
 
 /// The most characters of the kubelet's answer that are logged.
 const MAX_TEXT: usize = 512;

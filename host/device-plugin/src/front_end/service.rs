@@ -10,10 +10,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status};
 
-use super::FrontEndConfig;
-use super::answer;
 use super::encoded_list::EncodedList;
 use super::listing::CurrentOffer;
+use super::{FrontEndConfig, answer};
 use devgate_kubelet::api;
 use devgate_kubelet::api::device_plugin_server::DevicePlugin;
 use devgate_kubelet::gauge::Gauge;

@@ -16,8 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::front_end::FileId;
-use devgate_kubelet::CHECKPOINT;
-use devgate_kubelet::api;
+use devgate_kubelet::{CHECKPOINT, api};
 
 /// The largest checkpoint that is read: some 100,000 allocations.
 const MAX_BYTES: u64 = 64 << 20;

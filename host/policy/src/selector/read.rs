@@ -1,12 +1,11 @@
 //! Reading a selector.
 
 use super::{Conditions, Selector, Use, hex16};
-use crate::attribute_rule;
 use crate::error::Problem;
 use crate::fields::{Fields, Item};
-use crate::key;
 use crate::nodes::{NodeOffer, plain_name};
 use crate::pattern::Pattern;
+use crate::{attribute_rule, key};
 use devgate_types::escape;
 
 /// The most entries of `nodes:` in one selector.

@@ -7,7 +7,7 @@ use super::super::change::{Acquire, Amend, Change, Commit, Dirty, Release};
 use super::super::consumer::Consumer;
 use super::super::expiry::{Expiry, Now};
 use super::super::record::AllocatedUnit;
-use super::super::stored::StoredReply;
+use super::super::StoredReply;
 use super::disk::Disk;
 use super::writer::{Snapshot, segment_name};
 use super::*;

@@ -1,9 +1,8 @@
 //! The tables of keys on the page for people.
 
 use super::words::{self, Default};
-use crate::dangerous;
 use crate::key::{Key, Kind, POLICY, Section};
-use crate::time;
+use crate::{dangerous, time};
 use serde_json::Value;
 
 /// The page with every table between `<!-- keys: SECTION -->` (or `<!-- dangers -->`) and `<!-- end -->` made anew: all keys in

@@ -1,9 +1,8 @@
 //! The JSON Schema of a policy file, made from the table of keys and the page for people, for editors.
 
 use super::words::{self, Default};
-use crate::dangerous;
 use crate::key::{Key, Kind, POLICY, Section};
-use crate::time;
+use crate::{dangerous, time};
 use devgate_types::ByteSize;
 use serde_json::{Map, Value, json};
 
