@@ -44,9 +44,6 @@ pub struct Finding {
 }
 
 /// Looks at all files of these directories, of which later ones win; one that is not there is empty. Changes nothing.
-///
-/// # Errors
-/// Where a directory cannot be read.
 pub fn check(dirs: &[PathBuf], node: &Node) -> io::Result<Checked> {
     let mut checked = Checked::default();
     // By device, its files with the directory that each is in.

@@ -17,9 +17,6 @@ pub struct NodeUnread {
 
 /// A file with the units of a resource, each with what a container with it gets; nothing where none of them gives anything. Their names
 /// begin with `unit:`, which no lease's does.
-///
-/// # Errors
-/// Where a node is not there.
 pub fn file_of(resource: &ResourceName, units: &[(String, Reply)], node: &Node) -> Result<Option<Vec<u8>>, NodeUnread> {
     let kind = Kind::of(resource);
     let mut devices = Vec::new();
@@ -34,9 +31,6 @@ pub fn file_of(resource: &ResourceName, units: &[(String, Reply)], node: &Node) 
 ///
 /// Nodes have type, numbers and mode, so that a reader does not look at the machine, which may be another by then. Neither owner nor
 /// group: a reader gives a node that has none to the container's process, of any user.
-///
-/// # Errors
-/// Where a node is not there.
 pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Result<Option<Spec>, NodeUnread> {
     let env = reply.env.iter().map(|(name, value)| format!("{name}={value}"));
     let nodes = reply.nodes.iter().map(|edit| device_node(edit, node));

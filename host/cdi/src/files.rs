@@ -148,9 +148,6 @@ impl LeftBehind {
 }
 
 /// The files in `dir` that a host which has ended has noted as its own. Nothing is changed.
-///
-/// # Errors
-/// Where the record cannot be read or understood.
 pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<LeftBehind>> {
     let Some(opened) = Dir::look(state)? else {
         return Ok(Vec::new());

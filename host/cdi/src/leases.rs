@@ -30,10 +30,8 @@ impl Leases {
         &*self.keeper.devices
     }
 
-    /// Leases devices. The same asked again is the same lease.
-    ///
-    /// # Errors
-    /// Where there are no such devices, or the file that says what they are could not be written; then nothing is leased.
+    /// Leases devices. The same asked again is the same lease. Fails where there are no such devices, or the file that says what they are
+    /// could not be written; then nothing is leased.
     pub async fn lease(&self, request: &LeaseRequest) -> Result<Lease, LeaseError> {
         let name = LeaseName::try_new(&request.name)?;
         let resource = ResourceName::try_new(&request.resource)?;
@@ -91,9 +89,6 @@ impl Leases {
 
     /// Ends a lease: its file goes first, so that no container gets what may be another's. Whether there was one, and which of its
     /// devices are still to be released by their components; that is tried until it works.
-    ///
-    /// # Errors
-    /// Where its file cannot be removed.
     pub async fn release(&self, name: &str) -> Result<Option<Vec<String>>, LeaseError> {
         let name = LeaseName::try_new(name)?;
         let who = consumer(name.as_str());
@@ -110,9 +105,6 @@ impl Leases {
     }
 
     /// Has a lease last so long from now on, or until it is released.
-    ///
-    /// # Errors
-    /// Where there is none of this name.
     pub fn renew(&self, name: &str, ttl: Option<Duration>) -> Result<Lease, LeaseError> {
         let name = LeaseName::try_new(name)?;
         let who = consumer(name.as_str());

@@ -141,10 +141,7 @@ pub struct LeaseName(String);
 pub struct InvalidLeaseName(String);
 
 impl LeaseName {
-    /// Checks a name: it must be one that a device can have.
-    ///
-    /// # Errors
-    /// Where a device cannot be called so, or it is longer than 63 bytes.
+    /// Checks a name: it must be one that a device can have. Fails where a device cannot be called so, or it is longer than 63 bytes.
     pub fn try_new(name: &str) -> Result<Self, InvalidLeaseName> {
         let is_ours = name.starts_with(UNIT) || name.starts_with(POD);
         if is_device_name(name) && name.len() <= LONGEST_LEASE && !is_ours {

@@ -13,11 +13,7 @@ use std::fs;
 const KILLED_TOGETHER: &str = "/sys/fs/cgroup/memory.oom.group";
 
 /// Before the child reads a byte from others: it ends with `parent`, gains no right, no process looks into it, and it is the first to go
-/// where memory or the processor is short.
-///
-/// # Errors
-///
-/// The parent has ended, or the kernel was not let do what is asked of it.
+/// where memory or the processor is short. Fails where the parent has ended, or the kernel was not let do what is asked of it.
 pub fn begin(parent: u32, name: &CStr, limits: &Limits) -> Result<(), Error> {
     // The only files it opens; non-dumpable, its files in /proc are root's, and with no descriptor left it could not.
     offer_to_the_kernel();

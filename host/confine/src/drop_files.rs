@@ -15,11 +15,8 @@ pub enum Network {
 
 /// Has the kernel refuse this process every file, every signal to others and, where it is told so, every connection, from here on.
 ///
-/// The kernel does that for the calling thread and those that it starts later: call it before there are others.
-///
-/// # Errors
-///
-/// The kernel may have Landlock and was not let use it.
+/// The kernel does that for the calling thread and those that it starts later: call it before there are others. Fails where the kernel may
+/// have Landlock and was not let use it.
 pub fn drop_files(network: Network) -> Result<Landlock, Error> {
     enforce(|ruleset| {
         ruleset
@@ -35,10 +32,6 @@ pub fn drop_files(network: Network) -> Result<Landlock, Error> {
 
 impl Landlock {
     /// Asks the kernel what it has, by a thread that is confined and ends.
-    ///
-    /// # Errors
-    ///
-    /// As [`drop_files`].
     pub fn probe() -> Result<Self, Error> {
         let confined = std::thread::spawn(|| drop_files(Network::Refused));
         confined.join().unwrap_or(Err(Error::NotEnforced))

@@ -22,11 +22,8 @@ pub enum Filter {
 ///
 /// A thread that was started and does not run yet may still need calls of `Loading`: each says that it is there before `Running` is set.
 ///
-/// A second filter only takes from what the first one left.
-///
-/// # Errors
-///
-/// The kernel has no filters, or was not let set one. The process is not confined then and must end.
+/// A second filter only takes from what the first one left. Fails where the kernel has no filters, or was not let set one. The process is
+/// not confined then and must end.
 pub fn forbid(filter: Filter) -> Result<(), Error> {
     // What is answered comes first: the other may forbid setting filters.
     for program in [program::refuse(filter)?, program::end(filter)?] {

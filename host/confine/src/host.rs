@@ -24,22 +24,16 @@ pub struct HostFiles {
     pub programs: Vec<PathBuf>,
 }
 
-/// Has no process of the same user look into this one. Call it first: what another has opened by then stays open.
-///
-/// # Errors
-///
-/// A filter around this process forbids it.
+/// Has no process of the same user look into this one. Call it first: what another has opened by then stays open. Fails where a filter
+/// around this process forbids it.
 pub fn hide() -> Result<(), Error> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(Error::forbidden("prctl(PR_SET_DUMPABLE)"))
 }
 
 /// Gives up all capabilities but that to read the kernel's log, where it was there, and ever gaining one again.
 ///
-/// The kernel does that for the calling thread and those that it starts later: call it before there are others.
-///
-/// # Errors
-///
-/// A filter around this process forbids it.
+/// The kernel does that for the calling thread and those that it starts later: call it before there are others. Fails where a filter around
+/// this process forbids it.
 pub fn drop_capabilities() -> Result<(), Error> {
     set_no_new_privs(true).map_err(Error::forbidden("prctl(PR_SET_NO_NEW_PRIVS)"))?;
     let had = capabilities(None).map_err(Error::forbidden("capget"))?;
@@ -60,11 +54,7 @@ pub fn drop_capabilities() -> Result<(), Error> {
 /// Has the kernel refuse this process, and those that it starts, to change or execute what `files` does not list, and to signal others.
 ///
 /// What may be read stays: a policy that is put in force later may grant other files. The kernel does that for the calling thread and those
-/// that it starts later: call it before there are others.
-///
-/// # Errors
-///
-/// The kernel may have Landlock and was not let use it.
+/// that it starts later: call it before there are others. Fails where the kernel may have Landlock and was not let use it.
 pub fn fence_host(files: &HostFiles) -> Result<Landlock, Error> {
     let change = AccessFs::from_write(KNOWN);
     let make = change & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);

@@ -24,11 +24,8 @@ pub enum Landlock {
     Missing,
 }
 
-/// Has the kernel refuse the calling thread, and those that it starts later, what the ruleset handles and does not allow.
-///
-/// # Errors
-///
-/// The kernel may have Landlock and was not let use it.
+/// Has the kernel refuse the calling thread, and those that it starts later, what the ruleset handles and does not allow. Fails where the
+/// kernel may have Landlock and was not let use it.
 pub(crate) fn enforce(
     handled: impl FnOnce(Ruleset) -> Result<RulesetCreated, RulesetError>,
 ) -> Result<Landlock, Error> {

@@ -110,18 +110,13 @@ impl Allocations {
     /// Those kept in `dir`, which is made if it is not there.
     ///
     /// A file that cannot be understood is put aside and said to be. Then, and where there is none, nothing is given until it is known what
-    /// pods have. Where a newer host wrote it, nothing is given at all, and nothing is written there.
-    ///
-    /// # Errors
-    /// Where the directory cannot be made, read or written, or others can write in it.
+    /// pods have. Where a newer host wrote it, nothing is given at all, and nothing is written there. Fails where the directory cannot be
+    /// made, read or written, or others can write in it.
     pub fn open(dir: &Path) -> Result<Self, AllocationsError> {
         Self::read(dir, false)
     }
 
     /// The same for a node of which it is known that nothing else was handed out, such as one that is made for a test.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub fn of_new_node(dir: &Path) -> Result<Self, AllocationsError> {
         Self::read(dir, true)
     }

@@ -73,10 +73,7 @@ impl Calls {
     }
 
     /// Runs `work`, which may block, on a thread that serves no socket: one that is stuck there would keep all others from being
-    /// answered.
-    ///
-    /// # Errors
-    /// When it does not return within `patience`; it goes on then, as nothing ends a thread from outside.
+    /// answered. Fails when it does not return within `patience`; it goes on then, as nothing ends a thread from outside.
     pub(crate) async fn block<T: Send + 'static>(
         &self,
         patience: Duration,

@@ -28,10 +28,7 @@ pub(crate) enum NoFunction {
     Several(usize),
 }
 
-/// The one PCI function that these devices are, or are parts of.
-///
-/// # Errors
-/// Why a file cannot tell of them: they are none, or several.
+/// The one PCI function that these devices are, or are parts of. The error says why a file cannot tell of them: they are none, or several.
 pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DevicePath, NoFunction> {
     let mut functions: Vec<DevicePath> = Vec::new();
     for device in backing {
@@ -55,9 +52,6 @@ fn pci_of(node: &Node, device: &DevicePath) -> Option<DevicePath> {
 }
 
 /// What the file says of a unit whose pool has these nodes.
-///
-/// # Errors
-/// As [`function_of`].
 pub(crate) fn of_unit(node: &Node, unit: &UnitRecord, shared_nodes: &[GrantedNode]) -> Result<String, NoFunction> {
     let function = function_of(node, &unit.backing)?;
     let nodes: Vec<_> = unit.nodes.iter().chain(shared_nodes).collect();

@@ -10,10 +10,8 @@ use std::path::Path;
 
 pub use crate::allocations::fuzz::{Line, journal};
 
-/// Reads the records of a state directory as a host does that starts. What was stored for the plugin of this name.
-///
-/// # Errors
-/// Where the directory, or what was stored, cannot be read.
+/// Reads the records of a state directory as a host does that starts. What was stored for the plugin of this name. Fails where the
+/// directory, or what was stored, cannot be read.
 pub fn records(state: &Path, name: &PluginName) -> io::Result<Vec<u8>> {
     let dir = Dir::open(state)?;
     let _store = HealthStore::open(Some(&dir), None);

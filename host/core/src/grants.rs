@@ -162,9 +162,6 @@ impl Grants {
     }
 
     /// The devices beneath `device`, at any depth, as far as descent goes.
-    ///
-    /// # Errors
-    /// When the device tree cannot be read.
     pub fn beneath(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         let mut found = Vec::new();
         let mut open = vec![device.clone()];
@@ -237,10 +234,8 @@ impl Grants {
         offers.filter_map(|s| s.node_offer(&subsystem.name, owner.device.name())).reduce(least)
     }
 
-    /// A node by its path, as the policy's `host-nodes` list it.
-    ///
-    /// # Errors
-    /// Why it is not given; escaped, and for the component as well.
+    /// A node by its path, as the policy's `host-nodes` list it. The error says why it is not given; escaped, and for the component as
+    /// well.
     pub fn node_at(&self, path: &str) -> Result<GrantedNode, NodeDenied> {
         let grant = self.policy.host_nodes.grant(path).ok_or(NodeDenied::NotGranted)?;
         let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
@@ -326,9 +321,6 @@ impl Grants {
     }
 
     /// Every device that a selector matches by itself, for people: what the grants mean here.
-    ///
-    /// # Errors
-    /// When the device tree cannot be read at all.
     pub fn matches(&self) -> Result<Vec<Match>, ReadError> {
         let mut found = Vec::new();
         for subsystem in self.subsystems() {

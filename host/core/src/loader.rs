@@ -6,17 +6,11 @@ use std::sync::Arc;
 
 /// Makes a component ready to be called. Implemented over `devgate-sandbox` by the binary; blocks while it compiles.
 pub trait Loader: Send + Sync + 'static {
-    /// Loads what the policy names.
-    ///
-    /// # Errors
-    /// Why not, and what to do: complete text for people.
+    /// Loads what the policy names. The error says why not, and what to do: complete text for people.
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure>;
 
     /// The digest of what would be loaded now, as a component's profile has it; nothing where the policy's own words tell whether it
-    /// is another. Blocks.
-    ///
-    /// # Errors
-    /// Why a component cannot be had, as from [`Loader::load`].
+    /// is another. Blocks. The error says why a component cannot be had, as from [`Loader::load`].
     fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure>;
 
     /// What a load that is under way waits for, where that is outside of the node, and how far it is; for people. Does not

@@ -7,9 +7,6 @@ use std::path::Path;
 
 /// Opens a file that is to be locked, and with `make` makes it where it is not there: for its owner alone, as a process that can open a file
 /// can lock it. No link is followed.
-///
-/// # Errors
-/// Where it cannot be opened, or is no file.
 pub(crate) fn open(path: &Path, make: bool) -> io::Result<File> {
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let mut options = OpenOptions::new();

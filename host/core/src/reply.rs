@@ -41,10 +41,8 @@ impl Asked {
     }
 }
 
-/// Builds the reply for `units` of `resource`.
-///
-/// # Errors
-/// What the component asked for that the policy does not grant, naming the policy's key.
+/// Builds the reply for `units` of `resource`. The error names what the component asked for that the policy does not grant, and the
+/// policy's key.
 pub(crate) fn build(
     policy: &PluginPolicy,
     resource: &ResourceName,
@@ -71,10 +69,8 @@ pub(crate) fn build(
     })
 }
 
-/// What stands today for units whose owner was told this: values and mounts as they were, and today's nodes. Never more than then.
-///
-/// # Errors
-/// What the policy does not grant any more, or is not there, naming the policy's key.
+/// What stands today for units whose owner was told this: values and mounts as they were, and today's nodes. Never more than then. The
+/// error names what the policy does not grant any more, or is not there, and the policy's key.
 pub(crate) fn again(
     grants: &Grants,
     resource: &ResourceName,

@@ -70,9 +70,6 @@ pub enum NotGiven {
 
 impl Workbench {
     /// A component under a policy on a node. What the node's log says by now has been read; what it says later is not.
-    ///
-    /// # Errors
-    /// When the device tree cannot be read.
     pub fn new(policy: &Arc<PluginPolicy>, node: &Node, component: Arc<dyn Component>) -> Result<Self, ReadError> {
         let log_capture = LogCapture::default();
         let mut grants = Grants::new(node.clone(), Arc::clone(policy));
@@ -112,9 +109,6 @@ impl Workbench {
     }
 
     /// All that there is, after the gate.
-    ///
-    /// # Errors
-    /// When the call fails.
     pub fn enumerate(&self) -> Result<Listed, CallError> {
         let (inventory, mut rejected) = Inventory::ask(self.component.as_ref(), &mut self.host())?;
         rejected.sort();
@@ -136,18 +130,14 @@ impl Workbench {
         lost.map(|(id, lost)| (id, lost.reason)).collect()
     }
 
-    /// The component's verdicts on some units, in their order. `resource` is the component's own name of their resource.
-    ///
-    /// # Errors
-    /// When the call fails, or gives another number of verdicts.
+    /// The component's verdicts on some units, in their order. `resource` is the component's own name of their resource. Fails where it
+    /// gives another number of verdicts, too.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
         verdicts(self.component.as_ref(), &mut self.host(), resource, units)
     }
 
-    /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once.
-    ///
-    /// # Errors
-    /// When the call fails, or asks for what the policy does not grant.
+    /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once. Fails when the
+    /// call fails, or asks for what the policy does not grant.
     pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
         let record = PoolRecord { shared_nodes: pool.shared_nodes.clone(), ..PoolRecord::default() };
         let mut host = self.host();
@@ -160,17 +150,11 @@ impl Workbench {
     }
 
     /// The same under any name of a resource, for its own sake: no pod gets what the component says.
-    ///
-    /// # Errors
-    /// When the call fails.
     pub fn allocate_as(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
         self.call(Call::about(CallKind::Allocate, resource.as_str(), &[]), units).map(drop)
     }
 
     /// What the component's `preference` chooses, unchecked.
-    ///
-    /// # Errors
-    /// When the call fails, or the component exports no `preference`.
     pub fn choose(
         &self,
         resource: &ResourceName,
@@ -182,18 +166,13 @@ impl Workbench {
         Ok(self.call(call, available)?.choice)
     }
 
-    /// Has the component's `lifecycle` make some units ready.
-    ///
-    /// # Errors
-    /// When the call fails, or the component exports no `lifecycle`. The same for [`Workbench::release`].
+    /// Has the component's `lifecycle` make some units ready. Fails when the call fails, or the component exports no `lifecycle`. The same
+    /// for [`Workbench::release`].
     pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
         self.call(Call::about(CallKind::Prepare, resource.as_str(), &[]), units).map(drop)
     }
 
     /// Has the component's `lifecycle` release some units.
-    ///
-    /// # Errors
-    /// See [`Workbench::prepare`].
     pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
         self.call(Call::about(CallKind::Release, resource.as_str(), &[]), units).map(drop)
     }

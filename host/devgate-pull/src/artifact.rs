@@ -97,9 +97,6 @@ impl Session {
     }
 
     /// A manifest by tag or digest; `None` if there is none.
-    ///
-    /// # Errors
-    /// When the registry cannot be asked.
     pub async fn manifest(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let url = self.url(&format!("manifests/{name}"))?;
         let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");

@@ -67,10 +67,7 @@ impl FoundSignatures {
 
 impl Session {
     /// The signatures of an artifact, as far as they are needed to see that one of the keys has signed it. One that cannot be had is not
-    /// in the way of another one that convinces.
-    ///
-    /// # Errors
-    /// When none convinces, and not all could be had.
+    /// in the way of another one that convinces. Fails when none convinces, and not all could be had.
     pub(crate) async fn signatures(&mut self, artifact: Digest, keys: &[PublicKey]) -> Result<Vec<Signed>, Error> {
         let mut found = FoundSignatures::default();
         self.tagged(artifact, &mut found).await;

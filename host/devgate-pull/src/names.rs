@@ -21,9 +21,6 @@ pub(crate) struct Names {
 
 impl Names {
     /// By these files.
-    ///
-    /// # Errors
-    /// What is wrong with them.
     pub(crate) fn new(resolv_conf: &[u8], hosts: &[u8]) -> Result<Self, Boxed> {
         let mut known = Hosts::default();
         known.read_hosts_conf(hosts)?;

@@ -59,9 +59,6 @@ pub(crate) struct Answered {
 
 impl Session {
     /// Begins to speak about a repository, with leave to push where that is meant, in a runtime of tokio's. Nothing is asked yet.
-    ///
-    /// # Errors
-    /// When its registry is no host, or what is said of the way to it cannot be read.
     pub fn new(access: wire::Access, repository: &Repository, push: bool, tell: Tell) -> Result<Self, Error> {
         let way = Way::new(&access, repository)?;
         Ok(Self {
@@ -87,10 +84,7 @@ impl Session {
     }
 
     /// Sends something to a path of the repository, or to an address that the registry gave; the body with its media type. For what
-    /// writes there.
-    ///
-    /// # Errors
-    /// When the address is not safe, or the answer is neither a success nor 404.
+    /// writes there. Fails when the address is not safe, or the answer is neither a success nor 404.
     pub async fn ask(&mut self, method: &str, at: &str, body: Option<(&str, &[u8])>) -> Result<Replied, Error> {
         let url = self.given(at)?;
         let method = Method::from_bytes(method.as_bytes()).map_err(|error| self.host(&error.to_string()))?;

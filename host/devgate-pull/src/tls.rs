@@ -8,10 +8,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 
-/// A configuration that trusts the system's store and the files that are named.
-///
-/// # Errors
-/// When a named file has no certificate, or when there is none at all and it is `needed`.
+/// A configuration that trusts the system's store and the files that are named. Fails when a named file has no certificate, or when there
+/// is none at all and it is `needed`.
 pub(crate) fn config(access: &wire::Access, needed: bool) -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
     for named in &access.named {

@@ -33,10 +33,7 @@ pub fn codes() -> Vec<Code> {
     CODES.lines().filter_map(row).collect()
 }
 
-/// Runs the command for a program that has these codes.
-///
-/// # Errors
-/// When neither a command nor a code is called so; names what is.
+/// Runs the command for a program that has these codes. Fails when neither a command nor a code is called so; names what is.
 pub fn help(args: &HelpArgs, mut program: Command, codes: &[Code]) -> anyhow::Result<u8> {
     program.build();
     let mut command = &mut program;

@@ -34,10 +34,8 @@ use clap::CommandFactory;
 use cli::Command;
 use node::Sources;
 
-/// Runs a command of the host with these sources, and says with which exit code it ends.
-///
-/// # Errors
-/// As the command's `--help` says; [`exit::report`] shows them and has their codes.
+/// Runs a command of the host with these sources, and says with which exit code it ends. [`exit::report`] shows its errors and has their
+/// codes.
 pub fn run(command: &Command, sources: Sources) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => run::run(args, sources).map(|()| exit::OK),

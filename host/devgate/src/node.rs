@@ -54,10 +54,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// What runs components, each in a process of its own; with a directory, what was compiled is kept there.
-    ///
-    /// # Errors
-    /// Where a program is missing; with its exit code.
+    /// What runs components, each in a process of its own; with a directory, what was compiled is kept there. Fails where a program is
+    /// missing; with its exit code.
     pub fn runners(&self, kept: Option<CodeCache>) -> anyhow::Result<Runners> {
         let programs = (self.programs)().map_err(|error| exit::with_code(exit::NODE, error.to_string()))?;
         Ok(Runners::new(programs, kept)?)
@@ -67,10 +65,8 @@ impl Sources {
 /// What a recording's name ends with.
 pub const RECORDINGS: [&str; 2] = [".umockdev", ".umockdev.gz"];
 
-/// The recordings that `--nodes` means: each file itself, or those in a folder in the order of their names.
-///
-/// # Errors
-/// Where there is none; with its exit code.
+/// The recordings that `--nodes` means: each file itself, or those in a folder in the order of their names. Fails where there is none; with
+/// its exit code.
 pub fn recordings(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
@@ -106,10 +102,8 @@ fn name(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A live node alone: what `devgate` opens. Recorded ones are devgatectl's, and the error for a file says so.
-///
-/// # Errors
-/// Where it is no directory, or cannot be opened.
+/// A live node alone: what `devgate` opens. Recorded ones are devgatectl's, and the error for a file says so. Fails where it is no
+/// directory, or cannot be opened.
 pub fn open_live(root: &Path) -> anyhow::Result<Node> {
     Node::open(root).map_err(|error| match error {
         NodeError::IsFile { .. } => exit::with_code(

@@ -72,9 +72,6 @@ pub fn pull(args: &PullArgs, sources: Sources) -> anyhow::Result<u8> {
 }
 
 /// A component from the cache or its registry, by a reference that may have a tag alone.
-///
-/// # Errors
-/// As [`coded`] says them.
 pub fn get(
     reference: &Reference,
     registry: &RegistryArgs,
@@ -109,9 +106,6 @@ pub struct Key {
 
 impl Key {
     /// Reads one.
-    ///
-    /// # Errors
-    /// Where the file cannot be read, or is none.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let named = || file.display().to_string();
         let mut text = String::new();
@@ -124,9 +118,6 @@ impl Key {
 }
 
 /// Shows what was pulled or pushed.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn show(form: Output, what: &Transferred) -> anyhow::Result<()> {
     if form == Output::Json {
         return output::print_json(what);

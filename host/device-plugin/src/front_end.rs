@@ -153,11 +153,8 @@ pub enum FrontEndError {
 /// Serves and registers every resource in `offers`, now and later, until `shutdown`; then closes all of them, with their
 /// calls in flight finished and their sockets removed.
 ///
-/// The kubelet may come, go and be replaced at any time. Dropping the future closes everything at once.
-///
-/// # Errors
-/// When the directory's path is too long for sockets, when it was deleted under its mount, or when the task of a resource
-/// ended (all resources are closed then, too).
+/// The kubelet may come, go and be replaced at any time. Dropping the future closes everything at once. Fails when the directory's path is
+/// too long for sockets, when it was deleted under its mount, or when the task of a resource ended (all resources are closed then, too).
 pub async fn serve(
     config: FrontEndConfig,
     mut offers: Offers,

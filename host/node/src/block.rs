@@ -19,11 +19,9 @@ impl Node {
     /// device with a file. The text is for people, and escaped.
     ///
     /// Mounts are those that `/proc` under the root shows, and those that ext4, xfs, f2fs, erofs and btrfs show under
-    /// `/sys/fs` wherever they are mounted. What no kernel file shows is not seen: members of a ZFS pool.
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`] where no block device has this number; others where it cannot be told, which is no
-    /// reason to give the device away.
+    /// `/sys/fs` wherever they are mounted. What no kernel file shows is not seen: members of a ZFS pool. Fails with
+    /// [`ReadError::NotFound`] where no block device has this number; others where it cannot be told, which is no reason to give the device
+    /// away.
     pub fn block_in_use(&self, number: NodeNumber) -> Result<Option<String>, ReadError> {
         let device = self.block_device(number)?;
         let users = Users::of(self)?;
@@ -74,10 +72,7 @@ pub struct Users {
 }
 
 impl Users {
-    /// As the kernel says now.
-    ///
-    /// # Errors
-    /// Where `/proc/1/mountinfo` or another list of the kernel cannot be read.
+    /// As the kernel says now. Fails where `/proc/1/mountinfo` or another list of the kernel cannot be read.
     pub fn of(node: &Node) -> Result<Self, ReadError> {
         Ok(Self { mounted: mounted(node)?, swap: swap(node)?, file_systems: file_systems(node), looped: looped(node)? })
     }

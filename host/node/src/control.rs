@@ -17,11 +17,8 @@ const OWN_RESETS: [&str; 3] = ["flr", "af_flr", "pm"];
 
 impl Node {
     /// Writes an attribute of a device, by one `write(2)`. Only a regular file that is there, through no link; nothing is
-    /// created.
-    ///
-    /// # Errors
-    /// As [`Node::attribute`]; [`ReadError::Denied`] where the file may not be written, [`ReadError::Io`] where the kernel
-    /// refuses the value, or where its file system is mounted read-only (`EROFS`).
+    /// created. Fails as [`Node::attribute`] does; with [`ReadError::Denied`] where the file may not be written, with [`ReadError::Io`]
+    /// where the kernel refuses the value, or where its file system is mounted read-only (`EROFS`).
     pub fn write_attribute(&self, device: &DevicePath, path: &str, value: &[u8]) -> Result<(), ReadError> {
         if value.len() > MAX_VALUE {
             return Err(ReadError::TooLarge { most: MAX_VALUE });
@@ -32,9 +29,6 @@ impl Node {
 
     /// The devices, besides this one and all beneath it, that a write to it may act on: those of its iommu group, those that
     /// a reset of it resets as well, and its virtual functions. Sorted; this one is among them.
-    ///
-    /// # Errors
-    /// Where that cannot be told.
     pub fn acts_on(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         let mut reached = BTreeSet::from([device.clone()]);
         if let Some((_, members)) = self.iommu_group(device)? {

@@ -63,10 +63,7 @@ impl DevicePath {
         problem(path).or((length > MAX_PATH_BYTES).then_some("path is too long for the device's place"))
     }
 
-    /// `path` in its directory.
-    ///
-    /// # Errors
-    /// [`ReadError::Invalid`] where that is no plain path.
+    /// `path` in its directory. Fails with [`ReadError::Invalid`] where that is no plain path.
     pub fn join(&self, path: &str) -> Result<String, ReadError> {
         match self.problem(path) {
             Some(problem) => Err(ReadError::Invalid(problem)),
@@ -94,10 +91,8 @@ impl Node {
     /// All devices of a bus or class, sorted by location; none where the subsystem does not exist.
     ///
     /// What a class directory holds besides links to devices (its own attributes, such as `zram-control/hot_add`) is
-    /// left out, and so is a link that leads out of `/sys/devices`.
-    ///
-    /// # Errors
-    /// [`ReadError::Invalid`] where `subsystem` is not a plain name.
+    /// left out, and so is a link that leads out of `/sys/devices`. Fails with [`ReadError::Invalid`] where `subsystem` is not a plain
+    /// name.
     pub fn devices(&self, subsystem: &str) -> Result<Vec<DevicePath>, ReadError> {
         let mut found = Vec::new();
         for directory in subsystem_directories(subsystem)? {
@@ -111,10 +106,7 @@ impl Node {
         Ok(found)
     }
 
-    /// The names of all buses and classes, sorted.
-    ///
-    /// # Errors
-    /// Where neither list can be read.
+    /// The names of all buses and classes, sorted. Fails where neither list can be read.
     pub fn subsystems(&self) -> Result<Vec<String>, ReadError> {
         let mut subsystems = Vec::new();
         for directory in ["sys/bus", "sys/class"] {
@@ -126,11 +118,8 @@ impl Node {
         Ok(subsystems)
     }
 
-    /// One device of a bus or class by its kernel name.
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`] where there is none, [`ReadError::NotADevice`] where its link leads to something else,
-    /// [`ReadError::Invalid`] where one of the two is not a plain name.
+    /// One device of a bus or class by its kernel name. Fails with [`ReadError::NotFound`] where there is none, [`ReadError::NotADevice`]
+    /// where its link leads to something else, [`ReadError::Invalid`] where one of the two is not a plain name.
     pub fn device(&self, subsystem: &str, name: &str) -> Result<DevicePath, ReadError> {
         if !is_name(name) {
             return Err(ReadError::Invalid("device name is not a plain name"));
@@ -145,10 +134,8 @@ impl Node {
         Err(ReadError::NotFound)
     }
 
-    /// All devices of a kernel name, whichever bus or class they are of, sorted by location.
-    ///
-    /// # Errors
-    /// [`ReadError::Invalid`] where it is not a plain name; others where no list of buses and classes can be read.
+    /// All devices of a kernel name, whichever bus or class they are of, sorted by location. Fails with [`ReadError::Invalid`] where it is
+    /// not a plain name; others where no list of buses and classes can be read.
     pub fn devices_named(&self, name: &str) -> Result<Vec<DevicePath>, ReadError> {
         if !is_name(name) {
             return Err(ReadError::Invalid("device name is not a plain name"));
@@ -160,10 +147,7 @@ impl Node {
         Ok(found)
     }
 
-    /// The bus or class that a device is part of, if it says one.
-    ///
-    /// # Errors
-    /// [`ReadError::Gone`] where the device is not there any more.
+    /// The bus or class that a device is part of, if it says one. Fails with [`ReadError::Gone`] where the device is not there any more.
     pub fn subsystem(&self, device: &DevicePath) -> Result<Option<Subsystem>, ReadError> {
         let target = self.tree().link(&format!("{}/subsystem", device.directory()));
         let target = error::found(target.map_err(|error| self.explain(device, error)))?;
@@ -172,9 +156,6 @@ impl Node {
     }
 
     /// Whether a device is part of the bus or class of this name.
-    ///
-    /// # Errors
-    /// As [`Self::subsystem`].
     pub fn is_of(&self, device: &DevicePath, subsystem: &str) -> Result<bool, ReadError> {
         Ok(self.subsystem(device)?.is_some_and(|found| found.name == subsystem))
     }
@@ -213,21 +194,15 @@ impl Node {
         self.is_device(device.directory())
     }
 
-    /// A whole attribute as the kernel gives it, at most `most` bytes (and never more than 16 MiB).
-    ///
-    /// # Errors
-    /// [`ReadError::Denied`] for a file that not everybody may read, [`ReadError::TooLarge`], [`ReadError::Invalid`]
-    /// for a path that is not plain, a link, a directory or anything else that is not a regular file; else what
-    /// happened when it was read.
+    /// A whole attribute as the kernel gives it, at most `most` bytes (and never more than 16 MiB). Fails with [`ReadError::Denied`] for a
+    /// file that not everybody may read, [`ReadError::TooLarge`], [`ReadError::Invalid`] for a path that is not plain, a link, a directory
+    /// or anything else that is not a regular file; else what happened when it was read.
     pub fn attribute(&self, device: &DevicePath, path: &str, most: usize) -> Result<Vec<u8>, ReadError> {
         let most = most.min(MAX_READ_BYTES - 1);
         within(self.attribute_at(device, path, 0, most + 1)?, most)
     }
 
     /// At most `length` bytes (and never more than 16 MiB) of an attribute from `offset`; fewer only at its end.
-    ///
-    /// # Errors
-    /// As [`Self::attribute`].
     pub fn attribute_at(
         &self,
         device: &DevicePath,
@@ -240,21 +215,15 @@ impl Node {
     }
 
     /// The names in one of the device's directories (the empty path is its own), sorted, without those that start with
-    /// a dot.
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`] also where it is a file, [`ReadError::Invalid`] for a path that is not plain or a link.
+    /// a dot. Fails with [`ReadError::NotFound`] also where it is a file, [`ReadError::Invalid`] for a path that is not plain or a link.
     pub fn entries(&self, device: &DevicePath, path: &str) -> Result<Vec<String>, ReadError> {
         let path = if path.is_empty() { device.directory().to_owned() } else { device.join(path)? };
         let listed = self.tree().list(&path).map_err(|error| self.explain(device, error))?;
         Ok(shown(listed))
     }
 
-    /// The base name of what one of the device's links points to.
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`]; [`ReadError::Invalid`] for a path that is not plain, that is not a link, or where the
-    /// link has no base name.
+    /// The base name of what one of the device's links points to. Fails with [`ReadError::NotFound`]; [`ReadError::Invalid`] for a path
+    /// that is not plain, that is not a link, or where the link has no base name.
     pub fn link(&self, device: &DevicePath, path: &str) -> Result<String, ReadError> {
         let target = self.tree().link(&device.join(path)?).map_err(|error| self.explain(device, error))?;
         let name = base(&target);

@@ -75,9 +75,6 @@ impl Node {
     ///
     /// Looked at from the root down: once a directory is root's alone, only root can replace what is in it, so no other user
     /// can change the answer while or after it is found.
-    ///
-    /// # Errors
-    /// With the first component that is wrong.
     pub fn mount_source(&self, path: &str) -> Result<MountKind, MountProblem> {
         let relative = path.strip_prefix('/').ok_or(MountProblem::Path("path must be absolute"))?;
         if let Some(problem) = problem(relative).filter(|_| !relative.is_empty()) {

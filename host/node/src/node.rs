@@ -18,18 +18,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// The live node rooted at a directory, which has `sys/` and `dev/`.
-    ///
-    /// # Errors
-    /// [`NodeError::IsFile`] for a regular file, which may be a recorded node; others where it cannot be opened or is neither.
+    /// The live node rooted at a directory, which has `sys/` and `dev/`. Fails with [`NodeError::IsFile`] for a regular file, which may be
+    /// a recorded node; others where it cannot be opened or is neither.
     pub fn open(root: &Path) -> Result<Self, NodeError> {
         Ok(Self::of(Arc::new(Live::new(directory(root)?))))
     }
 
     /// The same without `openat2`, as on a kernel before 5.6 or behind a seccomp filter that does not know it.
-    ///
-    /// # Errors
-    /// As [`Node::open`].
     pub fn open_stepwise(root: &Path) -> Result<Self, NodeError> {
         Ok(Self::of(Arc::new(Live::stepwise(directory(root)?))))
     }

@@ -19,19 +19,14 @@ pub struct DeviceNode {
 
 impl Node {
     /// The node that the kernel says belongs to this very device, if it says one: its `dev` attribute, and the name
-    /// that the kernel itself gives the node (`DEVNAME`; not what udev makes of it).
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`] where the kernel names a node that is not there, [`ReadError::NodeDiffers`] or
-    /// [`ReadError::NotANode`] where something else is in its place, [`ReadError::Gone`] where the device went.
+    /// that the kernel itself gives the node (`DEVNAME`; not what udev makes of it). Fails with [`ReadError::NotFound`] where the kernel
+    /// names a node that is not there, [`ReadError::NodeDiffers`] or [`ReadError::NotANode`] where something else is in its place,
+    /// [`ReadError::Gone`] where the device went.
     pub fn own_node(&self, device: &DevicePath) -> Result<Option<DeviceNode>, ReadError> {
         self.own_node_of(device, || self.is_of(device, "block"))
     }
 
     /// The same for who knows whether the device is one of blocks.
-    ///
-    /// # Errors
-    /// As [`Self::own_node`].
     pub fn own_node_of(
         &self,
         device: &DevicePath,
@@ -55,9 +50,6 @@ impl Node {
     }
 
     /// Type, major and minor of the device's node, if it has one.
-    ///
-    /// # Errors
-    /// Where the kernel's own word for it cannot be read or understood.
     pub fn number_of(&self, device: &DevicePath) -> Result<Option<NodeNumber>, ReadError> {
         self.number_by(device, || self.is_of(device, "block"))
     }
@@ -79,11 +71,9 @@ impl Node {
         Ok(Some(NodeNumber { kind, major, minor }))
     }
 
-    /// What is at an absolute path under `/dev` now. No link is followed: `/dev/dri/by-path/...` is not a node.
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`], [`ReadError::NotANode`] for anything else than a device node,
-    /// [`ReadError::Invalid`] for a path that is not plain, absolute and under `/dev`.
+    /// What is at an absolute path under `/dev` now. No link is followed: `/dev/dri/by-path/...` is not a node. Fails with
+    /// [`ReadError::NotFound`], [`ReadError::NotANode`] for anything else than a device node, [`ReadError::Invalid`] for a path that is not
+    /// plain, absolute and under `/dev`.
     pub fn node_at(&self, path: &str) -> Result<DeviceNode, ReadError> {
         let relative = path.strip_prefix('/').unwrap_or_default();
         if !relative.starts_with("dev/") {
@@ -99,9 +89,6 @@ impl Node {
     }
 
     /// Whether a path still is that very node.
-    ///
-    /// # Errors
-    /// With what it is instead.
     pub fn check_node(&self, node: &DeviceNode) -> Result<(), NodeChanged> {
         match self.node_at(&node.path) {
             Ok(now) if now.number == node.number => Ok(()),

@@ -27,9 +27,6 @@ pub fn problem(path: &str) -> Option<&'static str> {
 }
 
 /// A plain absolute path as one below the root.
-///
-/// # Errors
-/// [`ReadError::Invalid`] with what is wrong.
 pub(crate) fn below_root(path: &str) -> Result<&str, ReadError> {
     let below = path.strip_prefix('/').ok_or(ReadError::Invalid("path must be absolute"))?;
     problem(below).map_or(Ok(below), |problem| Err(ReadError::Invalid(problem)))

@@ -84,10 +84,8 @@ const TABLE: &[(&str, Rule)] = &[
 ];
 
 impl Node {
-    /// The places that a container with the device's node reaches besides its own, sorted; some may be of no device of the kernel's.
-    ///
-    /// # Errors
-    /// [`ReadError::Gone`] where the device went; others where the tree cannot be read.
+    /// The places that a container with the device's node reaches besides its own, sorted; some may be of no device of the kernel's. Fails
+    /// with [`ReadError::Gone`] where the device went; others where the tree cannot be read.
     pub fn pieces(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         match self.subsystem(device)? {
             Some(subsystem) => self.pieces_of(device, &subsystem.name),
@@ -96,9 +94,6 @@ impl Node {
     }
 
     /// The same for who knows the device's subsystem.
-    ///
-    /// # Errors
-    /// As [`Self::pieces`].
     pub fn pieces_of(&self, device: &DevicePath, class: &str) -> Result<Vec<DevicePath>, ReadError> {
         let rules = TABLE.iter().filter(|(name, _)| *name == class);
         let mut pieces = Vec::new();

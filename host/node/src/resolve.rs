@@ -14,11 +14,8 @@ impl Node {
     ///
     /// Who checks the result and then reads it by a function that follows no link (as all of this crate) has read what was
     /// checked: a link that came in between is refused. The links of `/proc` that are no text (`/proc/1/root`) lead where
-    /// their text says, never through them.
-    ///
-    /// # Errors
-    /// [`ReadError::NotFound`] where it leads to nothing, [`ReadError::Invalid`] for a path that is not plain and absolute
-    /// or has too many links.
+    /// their text says, never through them. Fails with [`ReadError::NotFound`] where it leads to nothing, [`ReadError::Invalid`] for a path
+    /// that is not plain and absolute or has too many links.
     pub fn resolve(&self, path: &str) -> Result<String, ReadError> {
         let relative = below_root(path)?;
         // Most paths have no link on them.

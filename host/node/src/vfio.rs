@@ -29,9 +29,7 @@ impl Node {
 
     /// The node of the device's iommu group (`/dev/vfio/42`, or `/dev/vfio/noiommu-42`), for a device that is bound to a
     /// vfio driver; none for any other, and where the kernel makes none. The device's own node
-    /// (`/dev/vfio/devices/vfio7`), which newer kernels have besides, is that of a device of the class `vfio-dev` beneath it.
-    ///
-    /// # Errors
+    /// (`/dev/vfio/devices/vfio7`), which newer kernels have besides, is that of a device of the class `vfio-dev` beneath it. Fails with
     /// [`ReadError::NodeDiffers`] or [`ReadError::NotANode`] where something else is in the node's place.
     pub fn vfio_group(&self, device: &DevicePath) -> Result<Option<GroupNode>, ReadError> {
         if !self.is_bound_to_vfio(device) {
@@ -62,9 +60,6 @@ impl Node {
     }
 
     /// The devices of an iommu group, sorted by location: a container that gets one of them through vfio can reach them all.
-    ///
-    /// # Errors
-    /// Where the kernel's lists cannot be read.
     pub fn group_members(&self, group: &str) -> Result<Vec<DevicePath>, ReadError> {
         // The kernel's own list, which a recording or a container of the host may not have.
         let directory = format!("sys/kernel/iommu_groups/{group}/devices");
@@ -80,9 +75,6 @@ impl Node {
     }
 
     /// The devices of every iommu group, as the devices themselves say it. Reads one link of every device there is.
-    ///
-    /// # Errors
-    /// Where the list of buses cannot be read.
     pub fn iommu_groups(&self) -> Result<BTreeMap<String, Vec<DevicePath>>, ReadError> {
         let mut groups: BTreeMap<String, BTreeSet<DevicePath>> = BTreeMap::new();
         for (bus, _) in self.tree().list("sys/bus")? {
@@ -99,10 +91,7 @@ impl Node {
     }
 
     /// The number of the device's iommu group and all devices in that group, this one among them, sorted by location;
-    /// nothing for a device without one.
-    ///
-    /// # Errors
-    /// [`ReadError::Gone`] where the device went.
+    /// nothing for a device without one. Fails with [`ReadError::Gone`] where the device went.
     pub fn iommu_group(&self, device: &DevicePath) -> Result<Option<(String, Vec<DevicePath>)>, ReadError> {
         let Some(group) = found(self.link(device, "iommu_group"))? else {
             return Ok(None);

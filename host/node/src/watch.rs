@@ -26,10 +26,7 @@ pub trait EventSource: Send + Sync {
     fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch;
     /// Where the kernel's log would come from, if it were asked for.
     fn log_source(&self) -> LogSource;
-    /// All that there still is of the kernel's log, oldest first.
-    ///
-    /// # Errors
-    /// Where there is no source that can be read, or it fails.
+    /// All that there still is of the kernel's log, oldest first. Fails where there is no source that can be read, or it fails.
     fn log_lines(&self) -> Result<Vec<KernelLine>, Unread>;
 }
 

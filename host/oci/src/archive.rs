@@ -5,10 +5,8 @@ use devgate_types::ByteSize;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// The component in a layer's bytes, which have been checked against their digest.
-///
-/// # Errors
-/// When an archive has anything but one regular file, or more than `most` bytes in it.
+/// The component in a layer's bytes, which have been checked against their digest. Fails when an archive has anything but one regular file,
+/// or more than `most` bytes in it.
 pub(crate) fn component(layer: &[u8], packed: Packed, most: ByteSize) -> Result<Cow<'_, [u8]>, NotUsable> {
     match packed {
         Packed::Plain => Ok(Cow::Borrowed(layer)),

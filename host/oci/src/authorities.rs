@@ -13,9 +13,6 @@ const FILE: &str = "SSL_CERT_FILE";
 const DIRECTORIES: &str = "SSL_CERT_DIR";
 
 /// The files that an admin names.
-///
-/// # Errors
-/// Which cannot be read.
 pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<wire::Authorities>, Error> {
     let read = |file: &PathBuf| {
         let pem = read_file(file, MAX_FILE);

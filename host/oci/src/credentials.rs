@@ -62,10 +62,8 @@ struct Entry {
     registrytoken: Option<String>,
 }
 
-/// What the file says of a repository, or of its whole registry; anonymous where it says nothing, or where there is no file to read.
-///
-/// # Errors
-/// When the file cannot be read, or leaves it to another program.
+/// What the file says of a repository, or of its whole registry; anonymous where it says nothing, or where there is no file to read. Fails
+/// when the file cannot be read, or leaves it to another program.
 pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credentials, Error> {
     let Some(file) = file else {
         return Ok(Credentials::Anonymous);

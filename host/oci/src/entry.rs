@@ -17,10 +17,8 @@ pub(crate) struct Entry {
 /// An index, and what it has one of.
 pub(crate) const MAX_MANIFESTS: usize = 2;
 
-/// The layer that a chain of manifests leads to from this digest, or the next manifest that is missing.
-///
-/// # Errors
-/// When one is other bytes than its digest says, or names no component of at most `most` bytes.
+/// The layer that a chain of manifests leads to from this digest, or the next manifest that is missing. Fails when one is other bytes than
+/// its digest says, or names no component of at most `most` bytes.
 pub fn follow(manifests: &[Vec<u8>], from: Digest, most: ByteSize) -> Result<Next, NotUsable> {
     let mut wanted = from;
     for bytes in manifests.iter().take(MAX_MANIFESTS) {
@@ -58,9 +56,6 @@ pub enum Next {
 
 impl Entry {
     /// The component, if everything on the way to it is what its digest says.
-    ///
-    /// # Errors
-    /// When anything is not.
     pub(crate) fn component(&self, digest: Digest, most: ByteSize) -> Result<Vec<u8>, NotUsable> {
         let Next::Layer { digest, packed, .. } = follow(&self.manifests, digest, most)? else {
             return Err(NotUsable("is not whole".to_owned()));

@@ -7,17 +7,11 @@ use devgate_types::{ByteSize, Digest, Repository};
 use std::path::Path;
 
 /// The component in a layer.
-///
-/// # Errors
-/// Why there is none.
 pub fn component(layer: &[u8], packed: Packed, most: ByteSize) -> Result<Vec<u8>, NotUsable> {
     archive::component(layer, packed, most).map(std::borrow::Cow::into_owned)
 }
 
 /// Whether one of the keys has signed an artifact, by what a registry has beside it: a bundle, or a payload and its signature.
-///
-/// # Errors
-/// Why none has.
 pub fn signed(
     bundle: String,
     simple: (String, String),
@@ -30,9 +24,6 @@ pub fn signed(
 }
 
 /// Whether a file of credentials can be read.
-///
-/// # Errors
-/// Why it cannot.
 pub fn credentials(file: &Path, repository: &Repository) -> Result<(), String> {
     let found = credentials::of(Some(file), repository);
     found.map(drop).map_err(|why| why.to_string())

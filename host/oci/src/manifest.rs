@@ -56,9 +56,6 @@ impl Descriptor {
     }
 
     /// Its digest, where it is one that can be checked.
-    ///
-    /// # Errors
-    /// Where it is none.
     pub fn sha256(&self) -> Result<Digest, NotUsable> {
         let wrong = || NotUsable(format!("names {}, which is no SHA-256 digest", escape(&self.digest, SHOWN)));
         self.digest.parse().map_err(|_| wrong())
@@ -100,10 +97,7 @@ struct Raw {
 }
 
 impl Manifest {
-    /// Reads a manifest or an index.
-    ///
-    /// # Errors
-    /// When it is none, or names no single layer that may be a component of at most `most` bytes.
+    /// Reads a manifest or an index. Fails when it is none, or names no single layer that may be a component of at most `most` bytes.
     pub fn read(bytes: &[u8], most: ByteSize) -> Result<Self, NotUsable> {
         let refuse = |why: String| Err(NotUsable(why));
         let raw: Raw =

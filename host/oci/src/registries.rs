@@ -24,9 +24,6 @@ pub struct Registries {
 
 impl Registries {
     /// All that is needed to speak about a repository, and no credentials but its own. Nothing is asked.
-    ///
-    /// # Errors
-    /// When credentials or authorities cannot be read.
     pub fn access(&self, repository: &Repository) -> Result<wire::Access, Error> {
         // Without them a name is looked up by the server of this machine, or is none.
         let names = |file: &str| read_file(Path::new(file), MAX_NAMES).unwrap_or_default();

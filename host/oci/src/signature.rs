@@ -92,10 +92,7 @@ pub enum NotSigned {
 
 impl PublicKey {
     /// Reads a key from PEM, as `cosign generate-key-pair` and `openssl pkey -pubout` write it: ECDSA with P-256, Ed25519, or RSA with
-    /// 2,048 to 8,192 bits.
-    ///
-    /// # Errors
-    /// What is wrong, without the file's name.
+    /// 2,048 to 8,192 bits. The error says what is wrong, without the file's name.
     pub fn from_pem(text: &str) -> Result<Self, InvalidKey> {
         if text.contains("PRIVATE KEY") {
             return Err(InvalidKey::Private);
@@ -196,10 +193,7 @@ fn text<'a>(document: &'a Value, at: &str) -> Option<&'a str> {
     document.pointer(at)?.as_str()
 }
 
-/// Whether one of the keys has signed this very artifact.
-///
-/// # Errors
-/// Why none has, and what to do; without the artifact's name.
+/// Whether one of the keys has signed this very artifact. The error says why none has, and what to do; without the artifact's name.
 pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result<(), NotSigned> {
     if signed.is_empty() {
         return Err(NotSigned::NoSignature);
@@ -214,10 +208,8 @@ pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result
     Err(other.map_or(NotSigned::NoKey, NotSigned::Other))
 }
 
-/// Whether one of the keys has signed a file; its signature as `cosign sign-blob` writes it, in base64 or as a bundle.
-///
-/// # Errors
-/// Why none has, and what to do.
+/// Whether one of the keys has signed a file; its signature as `cosign sign-blob` writes it, in base64 or as a bundle. The error says why
+/// none has, and what to do.
 pub fn check_file(bytes: &[u8], signature: &str, keys: &[PublicKey], name: &str) -> Result<(), Error> {
     if signature.len() as u64 > MAX_SIGNATURE {
         return Err(Error::Refused(format!(

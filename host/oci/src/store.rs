@@ -93,10 +93,8 @@ impl Store {
         }
     }
 
-    /// The artifact that a reference means now: the one that it is pinned to, or the one that its tag is given to.
-    ///
-    /// # Errors
-    /// When there is none, or the registry cannot be asked.
+    /// The artifact that a reference means now: the one that it is pinned to, or the one that its tag is given to. Fails when there is
+    /// none, or the registry cannot be asked.
     pub fn resolve(&self, reference: &Reference) -> Result<PinnedReference, Error> {
         match reference.clone().pinned() {
             Some(pinned) => Ok(pinned),
@@ -157,10 +155,7 @@ impl Store {
         signed(&entry, reference, wanted).is_ok().then_some(bytes)
     }
 
-    /// A component, from the cache or from its registry.
-    ///
-    /// # Errors
-    /// When it is not what the reference and the keys say, or cannot be had.
+    /// A component, from the cache or from its registry. Fails when it is not what the reference and the keys say, or cannot be had.
     pub fn get(&self, reference: &PinnedReference, wanted: Wanted<'_>) -> Result<Vec<u8>, Error> {
         let pull = Arc::clone(self.pulls.lock().entry(reference.digest).or_insert_with(|| {
             Arc::new(Pull {

@@ -4,10 +4,7 @@
 ///
 /// Reading some of these acts on the hardware (a PCI device's `config` and `resource0` are its registers, `vpd` can
 /// hang a device for seconds), others hold what only root may know. Every component of the path is held against
-/// the list. No key of the policy lifts it.
-///
-/// # Errors
-/// Why the attribute is never read: the reason alone, without the path.
+/// the list. No key of the policy lifts it. The error says why the attribute is never read: the reason alone, without the path.
 pub fn attribute_rule(path: &str) -> Result<(), &'static str> {
     path.split('/').try_for_each(component_rule)
 }

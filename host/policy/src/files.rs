@@ -37,19 +37,13 @@ impl Files {
     }
 
     /// Whether the file at `path` may be read. To be asked for the path as the component wrote it, and again for what it
-    /// resolves to.
-    ///
-    /// # Errors
-    /// Why not. A path that is not absolute and plain is not listed.
+    /// resolves to. The error says why not. A path that is not absolute and plain is not listed.
     pub fn check(&self, path: &str) -> Result<(), FileDenied> {
         self.ask(path, |pattern, parts| pattern.matches(parts))
     }
 
     /// Whether the names in the directory at `dir` may be told: where the next part of a pattern has a wildcard. To be asked
     /// twice, as [`Self::check`]; which names, says [`Self::lists_entry`].
-    ///
-    /// # Errors
-    /// Why not.
     pub fn lists(&self, dir: &str) -> Result<(), FileDenied> {
         self.ask(dir, |pattern, parts| pattern.lists(parts, None))
     }
@@ -75,9 +69,6 @@ impl Files {
     }
 
     /// Whether the host ever reads the file at `path`, whatever a policy lists.
-    ///
-    /// # Errors
-    /// Why not.
     pub fn rule(path: &str) -> Result<(), FileDenied> {
         if path::problem(path).is_some() {
             return Err(FileDenied::NotListed);

@@ -13,10 +13,8 @@ use std::collections::HashMap;
 /// The most plugins in a policy.
 const MAX_PLUGINS: usize = 256;
 
-/// Reads one policy from all its files.
-///
-/// # Errors
-/// Everything that is wrong: in a file that is not YAML the first mistake, in all others every one.
+/// Reads one policy from all its files. The error has everything that is wrong: in a file that is not YAML the first mistake, in all others
+/// every one.
 pub fn parse(files: &[PolicyFile<'_>]) -> Result<Policy, PolicyErrors> {
     let mut whole = Whole::default();
     let mut errors = Vec::new();

@@ -86,9 +86,6 @@ impl ValueRule {
     ///
     /// What a component chose itself, an id or a property, never stands for a word that means more than one device:
     /// `all` and `none` pass only where the policy writes them out.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn check(&self, value: &str, allocated: &[Record<'_>]) -> Result<(), Expected> {
         match self {
             Self::Any if value.contains('\0') => Err(Expected::NoNul),
@@ -201,11 +198,9 @@ impl Template {
         &self.text
     }
 
-    /// What the template makes of the allocated records. Their order does not matter.
-    ///
-    /// # Errors
-    /// Which value was expected: where a record lacks a property, or has an id or property that would not
-    /// stand for one device (`all`, `none`, nothing at all, or with a `,`).
+    /// What the template makes of the allocated records. Their order does not matter. The error says which value was expected: where a
+    /// record lacks a property, or has an id or property that would not stand for one device (`all`, `none`, nothing at all, or with a
+    /// `,`).
     pub fn expand(&self, allocated: &[Record<'_>]) -> Result<String, Expected> {
         let mut records: Vec<&Record<'_>> = allocated.iter().collect();
         records.sort_by_key(|record| record.id);

@@ -109,9 +109,6 @@ pub(crate) fn read(text: &str) -> Result<Node, (At, String)> {
 /// Reads one document of at most 1 MiB, with everything refused that hides what a policy grants: duplicate keys, merge keys,
 /// anchors and aliases, tags of the writer's own, several documents in one file. `what` says in messages what kind of file it is:
 /// `a policy`.
-///
-/// # Errors
-/// What is wrong, and where.
 pub fn read_as(what: &str, text: &str) -> Result<Node, (At, String)> {
     let start = At { line: 1, column: 1 };
     if text.len() > MAX_BYTES {

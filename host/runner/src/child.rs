@@ -41,9 +41,6 @@ pub fn numbers() -> Result<(u32, [u64; 2]), ChildError> {
 
 /// Gives up files by Landlock, and networks where that is said. Where the kernel lacks it, or a filter around the host forbids it, seccomp
 /// holds without, and the host has said so.
-///
-/// # Errors
-/// Where it is there and cannot be had.
 pub fn fence(network: Network) -> Result<(), ChildError> {
     match drop_files(network) {
         Ok(Landlock::Enforced { .. } | Landlock::Missing) | Err(Error::Forbidden { .. }) => Ok(()),
@@ -52,9 +49,6 @@ pub fn fence(network: Network) -> Result<(), ChildError> {
 }
 
 /// Refuses to work for a host of another build.
-///
-/// # Errors
-/// Where it is of another one.
 pub fn check_build(build: &str) -> Result<(), ChildError> {
     if build == crate::BUILD {
         return Ok(());

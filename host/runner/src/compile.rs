@@ -65,19 +65,15 @@ impl Compiler {
         Self { program, kept, refused: Mutex::default(), budget, under_way: Mutex::default() }
     }
 
-    /// What the file is, without compiling any of it.
-    ///
-    /// # Errors
-    /// What is wrong with it, which limit it is over, or that the host cannot look.
+    /// What the file is, without compiling any of it. The error says what is wrong with it, which limit it is over, or that the host cannot
+    /// look.
     pub(crate) fn scan(&self, source: Source<'_>) -> Result<Scan, Refusal> {
         let order = wire::order::Kind::Scan(source.limits.into());
         self.ask_once(order, source, scanned)
     }
 
-    /// The machine code of a component that `admit` lets in; also what was made before, unless it is to be made `anew`.
-    ///
-    /// # Errors
-    /// As for [`Compiler::scan`], and why it is not let in.
+    /// The machine code of a component that `admit` lets in; also what was made before, unless it is to be made `anew`. Fails as
+    /// [`Compiler::scan`] does, and where it is not let in.
     pub(crate) fn make(
         &self,
         source: Source<'_>,
@@ -172,10 +168,7 @@ impl Compiler {
     }
 }
 
-/// What a child says of a component that it has read.
-///
-/// # Errors
-/// What it says is wrong with the component; likewise for [`compiled`].
+/// What a child says of a component that it has read. The error is what it says is wrong with the component; likewise for [`compiled`].
 pub(crate) fn scanned(answer: &[u8]) -> Result<Scan, Refusal> {
     match made(answer) {
         Ok((wire::made::Kind::Scan(scan), _)) => {

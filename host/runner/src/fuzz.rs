@@ -15,9 +15,6 @@ use std::thread;
 
 /// The host's end: a call of the function with this number, of a component that imports all of the contract, whose runner says these
 /// bytes, whatever it is asked, and ends.
-///
-/// # Errors
-/// Why it gave nothing.
 pub fn call(said: &[u8], function: u32, host: &mut dyn Capabilities) -> Result<Output, String> {
     let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
@@ -43,9 +40,6 @@ pub fn call(said: &[u8], function: u32, host: &mut dyn Capabilities) -> Result<O
 }
 
 /// The child's end: a runner of a component that is called so, whose host says these bytes and goes. What the runner said.
-///
-/// # Errors
-/// Where there are no sockets.
 pub fn run(said: &[u8], callee: &Callee) -> io::Result<Vec<u8>> {
     let served = between(said, |end| {
         serve(Socket::blocking(end.into()), callee);

@@ -49,18 +49,12 @@ pub struct Program {
 
 impl Programs {
     /// `devgate-runner` and `devgate-compile` from the directory that this program is in.
-    ///
-    /// # Errors
-    /// Which of them is missing.
     pub fn beside() -> Result<Self, ProgramError> {
         Ok(Self { runner: Program::beside(RUNNER)?, compiler: Program::beside(COMPILER)? })
     }
 
     /// The programs beside this one, or this one itself, called as each of them, where they are not there: for one that may be a single
     /// file.
-    ///
-    /// # Errors
-    /// Where its own file cannot be opened.
     pub fn beside_or_own() -> Result<Self, ProgramError> {
         Self::beside().or_else(|_| Self::own())
     }
@@ -80,17 +74,11 @@ impl Programs {
 
 impl Program {
     /// `devgate-pull`, which speaks to registries, from the directory that this program is in.
-    ///
-    /// # Errors
-    /// Where it is missing.
     pub fn puller() -> Result<Self, ProgramError> {
         Self::beside(PULLER)
     }
 
     /// The same, or this program itself where that is not there: for one that may be a single file.
-    ///
-    /// # Errors
-    /// Where its own file cannot be opened.
     pub fn puller_or_own() -> Result<Self, ProgramError> {
         Self::puller().or_else(|_| Self::own(PULLER))
     }
@@ -101,9 +89,6 @@ impl Program {
     }
 
     /// The program in this file, whose process is called so.
-    ///
-    /// # Errors
-    /// Where it is missing.
     pub fn at(path: &Path, name: &'static str) -> Result<Self, ProgramError> {
         match File::open(path) {
             Ok(file) => Ok(Self { file: Arc::new(file), name }),

@@ -52,10 +52,8 @@ struct Start {
 }
 
 impl Runner {
-    /// Starts the process of a component that was compiled.
-    ///
-    /// # Errors
-    /// What of it does not fit this host, or that the process cannot be started.
+    /// Starts the process of a component that was compiled. The error says what of it does not fit this host, or that the process cannot be
+    /// started.
     pub(crate) fn start(
         plugin: &str,
         (program, spawner): (Program, Spawner),

@@ -28,9 +28,6 @@ pub struct Runners {
 
 impl Runners {
     /// With these programs, and with what was compiled before, if it is kept.
-    ///
-    /// # Errors
-    /// [`ProgramError::Thread`].
     pub fn new(programs: Programs, kept: Option<CodeCache>) -> Result<Self, ProgramError> {
         let budget = Arc::<Budget>::default();
         Ok(Self {
@@ -47,9 +44,6 @@ impl Runners {
     ///
     /// Everything that can be known without compiling is looked at before, in this order: size, digest, kind of file, limits on what
     /// a component may be, validity, imports and exports.
-    ///
-    /// # Errors
-    /// See [`Refusal`].
     pub fn load(&self, request: &LoadRequest<'_>) -> Result<Runner, LoadError> {
         let plugin = request.plugin.to_owned();
         self.admit(request).map_err(|refusal| LoadError { plugin, refusal })

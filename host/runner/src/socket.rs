@@ -63,9 +63,6 @@ impl Socket {
     }
 
     /// An end that waits no longer than it is told to.
-    ///
-    /// # Errors
-    /// Where the kernel does not let it.
     pub fn patient(end: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&end, true)?;
         Ok(Self { until: Some(Instant::now()), ..Self::blocking(end) })
@@ -77,9 +74,6 @@ impl Socket {
     }
 
     /// Sends a message with the next ones: see [`Socket::flush`].
-    ///
-    /// # Errors
-    /// Where the other end does not take it.
     pub fn add(&mut self, message: &impl Message) -> Result<(), SocketError> {
         let length = u32::try_from(message.encoded_len()).map_err(|_| SocketError::Nonsense("too long"))?;
         self.outbox.extend(length.to_le_bytes());
@@ -88,18 +82,12 @@ impl Socket {
     }
 
     /// Sends a message, and what was added before it.
-    ///
-    /// # Errors
-    /// Where the other end does not take it.
     pub fn send(&mut self, message: &impl Message) -> Result<(), SocketError> {
         self.add(message)?;
         self.flush()
     }
 
     /// Sends what was added.
-    ///
-    /// # Errors
-    /// Where the other end does not take it.
     pub fn flush(&mut self) -> Result<(), SocketError> {
         let mut sent = 0;
         while let Some(rest) = self.outbox.get(sent..).filter(|rest| !rest.is_empty()) {
@@ -116,10 +104,8 @@ impl Socket {
         Ok(())
     }
 
-    /// The next message, of at most so many bytes. No more is taken up than what has come.
-    ///
-    /// # Errors
-    /// Where none comes in time, or what comes is none.
+    /// The next message, of at most so many bytes. No more is taken up than what has come. Fails where none comes in time, or what comes is
+    /// none.
     pub fn receive<M: Message + Default>(&mut self, most: usize) -> Result<M, SocketError> {
         while self.waiting().len() < HEAD {
             self.read()?;

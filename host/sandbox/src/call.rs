@@ -25,9 +25,6 @@ fn hand_over(store: &mut Store<CallState>, units: &[Unit]) -> wasmtime::Result<V
 
 impl Loaded {
     /// One call: as [`devgate_types::component::Component::call`], but what answers is the instance's own, which a store holds.
-    ///
-    /// # Errors
-    /// See [`CallError`].
     pub fn call(&self, call: &Call<'_>, host: Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> {
         // A panic in a host function unwinds through wasmtime to here. What it may have left half done is the store, which is
         // dropped, and the capabilities, which are dropped with it.

@@ -8,9 +8,6 @@ use devgate_types::{ByteSize, GuestText};
 use wasmtime::Engine;
 
 /// Compiles a component whose memories start with this much, on this thread, however long it takes.
-///
-/// # Errors
-/// What is wrong with the component, as wasmtime says it.
 pub fn compile(component: &[u8], memory: ByteSize) -> Result<Code, Refusal> {
     let compiled = engine(memory)?.precompile_component(component);
     compiled.map(Code::made_here).map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))

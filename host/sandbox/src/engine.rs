@@ -46,9 +46,6 @@ impl Engine {
     ///
     /// `tokio` is the runtime that WASI's standard streams use while a component that imports them runs; without it, and on
     /// a thread that belongs to no runtime, wasmtime-wasi starts one of its own.
-    ///
-    /// # Errors
-    /// See [`EngineError`].
     pub fn new(memory: ByteSize, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
         let wasmtime = wasmtime::Engine::new(&config(memory));
         let wasmtime = wasmtime.map_err(|error| EngineError::Config(format!("{error:#}")))?;

@@ -8,9 +8,6 @@ use devgate_types::load::{LoadError, LoadRequest, Refusal, check_file, check_imp
 use sha2::{Digest, Sha256};
 
 /// Loads a component into this process, without a limit on compiling it.
-///
-/// # Errors
-/// See [`Refusal`].
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, LoadError> {
     let plugin = request.plugin.to_owned();
     admit(&request).map_err(|refusal| LoadError { plugin, refusal })

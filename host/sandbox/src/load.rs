@@ -36,10 +36,8 @@ impl Loaded {
         &self.profile
     }
 
-    /// Links a component that was compiled to the interfaces that it imports, all of which the policy grants.
-    ///
-    /// # Errors
-    /// What of it does not fit this host, or that the engine cannot run the code.
+    /// Links a component that was compiled to the interfaces that it imports, all of which the policy grants. The error says what of it
+    /// does not fit this host, or that the engine cannot run the code.
     pub fn new(engine: Engine, code: &Code, imports: &[String], profile: Profile) -> Result<Self, Refusal> {
         let component = code.ready(&engine)?;
         // Before the process gives up what that takes.
@@ -59,9 +57,6 @@ impl Loaded {
 
     /// wasmtime compares the types of exports with what the host expects only for an instance, so one is made. That it fails
     /// to start says nothing here: the first call will say it. Code of the component runs in it.
-    ///
-    /// # Errors
-    /// [`Refusal::Mismatch`].
     pub fn check_exports(&self, limits: &Limits) -> Result<(), Refusal> {
         let _flight = self.engine.ticker().enter();
         let _runtime = self.enter_runtime();

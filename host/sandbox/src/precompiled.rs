@@ -31,10 +31,8 @@ impl Code {
         self.0
     }
 
-    /// Makes it ready to run.
-    ///
-    /// # Errors
-    /// [`Refusal::Code`] where this engine cannot run it: it was made for another processor, version or configuration.
+    /// Makes it ready to run. Fails with [`Refusal::Code`] where this engine cannot run it: it was made for another processor, version or
+    /// configuration.
     pub(crate) fn ready(&self, engine: &Engine) -> Result<Component, Refusal> {
         #[expect(unsafe_code, reason = "there is no other way to run what another engine has compiled")]
         // SAFETY: wasmtime asks for bytes that its own `precompile_component` made and that did not change since: that is what a

@@ -12,9 +12,6 @@ const NAMES: usize = 1_000;
 const DEPTH: usize = 8;
 
 /// Reads all of a component, nested modules and components included, and validates it, as long as it is within these limits.
-///
-/// # Errors
-/// What is wrong with it, or which limit it is over.
 pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
     let mut scan = Scan::default();
     let mut depth = 0_usize;

@@ -27,10 +27,7 @@ const UNREAD: &str = "devgate.unread";
 
 type Checked<T> = Result<T, GuestFault>;
 
-/// What a call returned.
-///
-/// # Errors
-/// What is longer than the contract allows, or other verdicts than it was asked for.
+/// What a call returned. Fails where something is longer than the contract allows, or there are other verdicts than it was asked for.
 pub fn check(call: &Call<'_>, output: Output) -> Checked<Output> {
     let asked = if call.kind == CallKind::Health { call.units.len() } else { 0 };
     Ok(Output {

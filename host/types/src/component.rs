@@ -17,10 +17,8 @@ pub trait Component: Send + Sync + 'static {
     /// What it is and needs.
     fn profile(&self) -> &Profile;
 
-    /// What it returned, held to the contract's lengths, and what it took.
-    ///
-    /// # Errors
-    /// See [`CallError`]. A fault of the host where the component does not export the function: see [`Profile`].
+    /// What it returned, held to the contract's lengths, and what it took. A fault of the host where the component does not export the
+    /// function: see [`Profile`].
     fn call(&self, call: &Call<'_>, host: &mut dyn Capabilities) -> Result<(Output, Cost), CallError>;
 
     /// How often what runs it ended and was started anew since it was loaded.

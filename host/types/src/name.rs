@@ -55,12 +55,9 @@ pub struct ResourceName(String);
 name!(ResourceName);
 
 impl ResourceName {
-    /// Checks a resource name.
-    ///
-    /// # Errors
-    /// When the kubelet would refuse it: without exactly one `/`, with a prefix that is not a lower-case DNS subdomain
-    /// of at most 244 bytes, with a name part that is empty, longer than 63 bytes or not `[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?`,
-    /// in `kubernetes.io/` or with the prefix `requests.`.
+    /// Checks a resource name. Fails when the kubelet would refuse it: without exactly one `/`, with a prefix that is not a lower-case DNS
+    /// subdomain of at most 244 bytes, with a name part that is empty, longer than 63 bytes or not
+    /// `[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?`, in `kubernetes.io/` or with the prefix `requests.`.
     pub fn try_new(name: &str) -> Result<Self, InvalidName> {
         let refuse = |problem| Err(InvalidName::new("resource", name, problem));
         let Some((prefix, last)) = name.split_once('/') else {
@@ -102,10 +99,7 @@ pub struct PluginName(String);
 name!(PluginName);
 
 impl PluginName {
-    /// Checks a plugin's name.
-    ///
-    /// # Errors
-    /// When it is not 1 to 63 lower-case letters, digits or `-` with a letter or digit at both ends.
+    /// Checks a plugin's name. Fails when it is not 1 to 63 lower-case letters, digits or `-` with a letter or digit at both ends.
     pub fn try_new(name: &str) -> Result<Self, InvalidName> {
         if is_dns_label(name) {
             return Ok(Self(name.to_owned()));
@@ -127,11 +121,8 @@ impl UnitId {
     /// The longest id that the kubelet's API documents, in bytes.
     pub const MAX_BYTES: usize = 63;
 
-    /// Checks a unit's id.
-    ///
-    /// # Errors
-    /// When it is empty, longer than 63 bytes, contains `::`, or anything but ASCII letters, digits and `-_.:+@!`, or
-    /// does not start with a letter or digit.
+    /// Checks a unit's id. Fails when it is empty, longer than 63 bytes, contains `::`, or anything but ASCII letters, digits and
+    /// `-_.:+@!`, or does not start with a letter or digit.
     pub fn try_new(id: &str) -> Result<Self, InvalidName> {
         let refuse = |problem| Err(InvalidName::new("id", id, problem));
         if id.is_empty() || id.len() > Self::MAX_BYTES {

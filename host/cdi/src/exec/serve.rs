@@ -195,9 +195,6 @@ fn added(paths: BTreeSet<String>, numa: Option<BTreeSet<u32>>) -> Value {
 }
 
 /// Leaves a note for a host that is away, which it works off before it serves. Its name, `TYPE=ID`, is all that it says.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn leave_note(state_dir: &Path, note: &str) -> io::Result<()> {
     put(&state_dir.join(NOTES).join(note), b"", Style::SHOWN)
 }

@@ -24,10 +24,8 @@ pub enum NotForgotten {
     Failed(#[from] io::Error),
 }
 
-/// Ends an allocation of any consumer. Returns what it was; the state directory must be this process' alone.
-///
-/// # Errors
-/// Where there is no such allocation, or it cannot be recorded.
+/// Ends an allocation of any consumer. Returns what it was; the state directory must be this process' alone. Fails where there is no such
+/// allocation, or it cannot be recorded.
 pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
     let Read { store, mut book, unknown, .. } = Store::open(dir, false)?;
     if let Some(why) = unknown {
@@ -44,9 +42,6 @@ pub fn forget(dir: &Path, id: u64) -> Result<Listed, NotForgotten> {
 
 /// Takes what is recorded for all that was handed out, where that was not known. Why it was not, if so; the state directory must be
 /// this process' alone.
-///
-/// # Errors
-/// Where it cannot be recorded.
 pub fn accept(dir: &Path) -> io::Result<Option<String>> {
     let Read { store, mut book, unknown, .. } = Store::open(dir, false)?;
     let Some(why) = unknown else { return Ok(None) };

@@ -107,9 +107,6 @@ impl Change {
     }
 
     /// What an entry says; nothing where its kind is a newer host's.
-    ///
-    /// # Errors
-    /// Where it cannot be understood.
     pub(super) fn of_entry(kind: Kind, bytes: &[u8]) -> Result<Option<Self>, serde_json::Error> {
         let change = match kind {
             Kind::ACQUIRE => Self::Acquire(serde_json::from_slice(bytes)?),

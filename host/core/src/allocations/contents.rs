@@ -40,10 +40,7 @@ impl Contents {
         Self { unverified: Unverified::of_all(), ..Self::default() }
     }
 
-    /// The next entries' sum.
-    ///
-    /// # Errors
-    /// Where an entry cannot be understood; what can be of it counts.
+    /// The next entries' sum. Fails where an entry cannot be understood; what can be of it counts.
     pub(super) fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), serde_json::Error> {
         match Change::of_entry(kind, bytes) {
             Ok(Some(change)) => self.apply(&change),

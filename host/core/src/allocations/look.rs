@@ -38,9 +38,6 @@ pub struct Listed {
 
 impl Recorded {
     /// Reads a state directory; nothing in it is written, and a host may be at work there.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn read(dir: &Path) -> io::Result<Self> {
         let nothing = (Contents::default(), Known::Nothing);
         let Some(dir) = Dir::look(dir)? else {
@@ -89,10 +86,7 @@ impl Recorded {
         self.allocations().map(|listed| listed.resource).collect()
     }
 
-    /// All of it as JSON, as hosts of version 0.1 keep it.
-    ///
-    /// # Errors
-    /// Where it is more than such a file may have.
+    /// All of it as JSON, as hosts of version 0.1 keep it. Fails where it is more than such a file may have.
     pub fn to_json(&self) -> io::Result<String> {
         let text = Older::text(HandedOutThen::of(&self.contents))?;
         String::from_utf8(text).map_err(io::Error::other)

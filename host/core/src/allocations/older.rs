@@ -104,9 +104,6 @@ impl Older {
     }
 
     /// What is in it. What cannot be understood is put aside.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub(super) fn read(&self) -> io::Result<Kept> {
         let kept = self.peek()?;
         if let Kept::Odd(problem) = &kept {
@@ -118,9 +115,6 @@ impl Older {
     }
 
     /// The same, and nothing is put aside.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub(super) fn peek(&self) -> io::Result<Kept> {
         Ok(match self.0.read::<Content>()? {
             Found::Nothing => Kept::Nothing,

@@ -27,10 +27,7 @@ impl Unsaved {
     }
 
     /// Saves it, or waits until another caller has. A disk that never answers costs one thread of the whole host and each
-    /// allocation that wants to save two seconds.
-    ///
-    /// # Errors
-    /// Where it was not saved; the next allocation tries again.
+    /// allocation that wants to save two seconds. Fails where it was not saved; the next allocation tries again.
     #[tracing::instrument(name = "core.record", level = "trace", skip_all)]
     pub(crate) async fn save(self) -> io::Result<()> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, format!("not written within {TIMEOUT:?}"));
@@ -179,10 +176,7 @@ impl Allocations {
         }
     }
 
-    /// Leaves what a host of version 0.1 reads, when this one ends.
-    ///
-    /// # Errors
-    /// Where it cannot be written; that one asks the kubelet then.
+    /// Leaves what a host of version 0.1 reads, when this one ends. Fails where it cannot be written; that one asks the kubelet then.
     pub fn leave(&self) -> io::Result<()> {
         let Some(store) = &self.0.store else { return Ok(()) };
         let mut writing = store.writer.blocking_lock();

@@ -38,10 +38,8 @@ pub(super) struct Read {
 }
 
 impl Store {
-    /// Reads what is kept in a directory, which is made if it is not there.
-    ///
-    /// # Errors
-    /// Where it cannot be made, read or written, or others can write in it.
+    /// Reads what is kept in a directory, which is made if it is not there. Fails where it cannot be made, read or written, or others can
+    /// write in it.
     pub(super) fn open(dir: &Path, is_new_node: bool) -> io::Result<Read> {
         let dir = Dir::open(dir)?;
         crate::component_state::tidy(&dir);
@@ -105,10 +103,7 @@ impl Writing {
         self.writer.needs_all()
     }
 
-    /// Writes steps, or all that is known.
-    ///
-    /// # Errors
-    /// Where it is not sure to be on the disk.
+    /// Writes steps, or all that is known. Fails where it is not sure to be on the disk.
     pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
         self.writer.write(batch)?;
         if self.imports {

@@ -276,9 +276,6 @@ type LeftFile = (PathBuf, io::Result<Option<bool>>);
 
 /// The record in the state directory of a host that has ended, and the files in `dir` that it names: each with whether what is there is
 /// what was written, `None` if nothing is. Nothing is changed.
-///
-/// # Errors
-/// Where the record cannot be read or understood.
 pub(crate) fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<(PathBuf, Vec<LeftFile>)>> {
     let Some(opened) = Dir::look(state)? else {
         return Ok(None);

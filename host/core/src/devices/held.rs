@@ -14,10 +14,8 @@ impl AllDevices {
         held.iter().filter_map(|(id, of)| self.granted(*id, of)).collect()
     }
 
-    /// What a consumer that asks for just what it has is told; nothing where it has nothing, or was never told.
-    ///
-    /// # Errors
-    /// Where it has something else, or has no more what it had.
+    /// What a consumer that asks for just what it has is told; nothing where it has nothing, or was never told. Fails where it has
+    /// something else, or has no more what it had.
     pub(super) async fn again(&self, who: &Consumer, asks: &[Ask]) -> Result<Option<Vec<Granted>>, AllocateError> {
         let held = self.allocations.held(who);
         let Some((id, first)) = held.first() else {

@@ -146,10 +146,7 @@ pub struct Sight {
 }
 
 impl Grants {
-    /// How the plugin sees a device.
-    ///
-    /// # Errors
-    /// When what is beneath it cannot be read.
+    /// How the plugin sees a device. Fails when what is beneath it cannot be read.
     pub fn sight(&self, device: &DevicePath) -> Result<Sight, ReadError> {
         let facts = Facts::new(&self.node, device);
         let unmet = self.policy.hardware.iter().map(|selector| selector.unmet(&facts)).collect();
@@ -163,9 +160,6 @@ impl Grants {
     }
 
     /// How many devices each selector matches by itself, in the policy's order.
-    ///
-    /// # Errors
-    /// When the device tree cannot be read at all.
     pub fn selector_counts(&self) -> Result<Vec<usize>, ReadError> {
         let count = |selector: &Selector| {
             let devices = self.node.devices(&selector.subsystem)?;

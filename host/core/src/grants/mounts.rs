@@ -22,9 +22,6 @@ pub enum MountDenied {
 
 impl Grants {
     /// A mount by the policy's name for it, looked at now.
-    ///
-    /// # Errors
-    /// See [`MountDenied`].
     pub fn mount(&self, name: &str) -> Result<Arc<MountGrant>, MountDenied> {
         let grant = self.policy.containers.mounts.get(name).ok_or(MountDenied::NotGranted)?;
         self.look_at(grant)?;

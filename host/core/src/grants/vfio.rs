@@ -36,10 +36,7 @@ impl Grants {
     }
 
     /// The iommu group that a node opens; none where it is no node of vfio, or opens nothing by itself. Told by what the node
-    /// is and not by its path, where the kernel says it.
-    ///
-    /// # Errors
-    /// Where it is one, and which group it opens cannot be told.
+    /// is and not by its path, where the kernel says it. Fails where it is one, and which group it opens cannot be told.
     pub(super) fn group_of(&self, node: &DeviceNode, owner: Option<&Facts<'_>>) -> Result<Option<String>, String> {
         let unknown = || format!("{}: cannot tell which iommu group it opens", node.path);
         let Some(owner) = owner else {

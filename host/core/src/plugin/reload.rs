@@ -255,9 +255,6 @@ impl Plugin {
 }
 
 /// Enumerates and asks for health under another policy, or with another component, beside whatever is in force.
-///
-/// # Errors
-/// What failed.
 pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, ReloadProblem> {
     let name = calls.grants.policy.name.clone();
     let failed = |call: &str, error: CallError| ReloadProblem(format!("plugin {name}: {call} {error}"));

@@ -14,10 +14,8 @@ impl<T> Default for SingleFlight<T> {
 }
 
 impl<T: Send + 'static> SingleFlight<T> {
-    /// What `work` returns, on a thread of its own; or, where an earlier attempt goes on, what that one returns.
-    ///
-    /// # Errors
-    /// When it does not return within `patience`; it goes on, and the next call waits for it again. When it panics.
+    /// What `work` returns, on a thread of its own; or, where an earlier attempt goes on, what that one returns. Fails when it panics, and
+    /// when it does not return within `patience`: it goes on, and the next call waits for it again.
     pub(super) async fn wait(
         &mut self,
         patience: Duration,

@@ -92,11 +92,9 @@ impl Plugins {
     /// Puts another policy in force, or the same one with other components.
     ///
     /// Every plugin that is new or another is loaded, asked what there is and found healthy first, while the old ones go on. A
-    /// plugin that has nothing to do on this node is not loaded. The front ends see lists change, and no stream end.
-    ///
-    /// # Errors
-    /// Where a component cannot be loaded or does not answer, or where a device that a pod may hold would go or become other
-    /// hardware and `forced` is not set. Nothing is changed then.
+    /// plugin that has nothing to do on this node is not loaded. The front ends see lists change, and no stream end. Fails where a
+    /// component cannot be loaded or does not answer, or where a device that a pod may hold would go or become other hardware and `forced`
+    /// is not set. Nothing is changed then.
     pub async fn reload(&mut self, policy: &Policy, forced: bool) -> Result<Reloaded, NotReloaded> {
         self.reap();
         let (trials, mut reloaded, mut problems) = self.differences(policy).await;

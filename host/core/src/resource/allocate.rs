@@ -129,11 +129,8 @@ fn store(attempts: &[Attempt<'_>], replies: &[Arc<Reply>]) -> Result<Vec<Option<
     attempts.iter().zip(replies).map(store).collect()
 }
 
-/// Notes that these are given, also across restarts.
-///
-/// # Errors
-/// Where it cannot be recorded of one that is new to this consumer: a restart would give it to another. What a pod has already, it
-/// gets again.
+/// Notes that these are given, also across restarts. Fails where it cannot be recorded of one that is new to this consumer: a restart would
+/// give it to another. What a pod has already, it gets again.
 async fn record(
     who: &Consumer,
     state: State,

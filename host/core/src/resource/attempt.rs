@@ -143,10 +143,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// Has its component make the units ready.
-    ///
-    /// # Errors
-    /// Where it fails; the units are as after a release by then, or wait for one.
+    /// Has its component make the units ready. Where it fails, the units are as after a release by then, or wait for one.
     pub(super) async fn prepare(&self) -> Result<(), AllocateError> {
         let resource = self.part.resource;
         if self.calls.grants.policy.prepare != Prepare::Allocate || !self.is_made_ready() {

@@ -21,10 +21,7 @@ pub(crate) enum NotRestored {
 }
 
 impl Resource {
-    /// What stands today for ids that a consumer has which was told this: never more.
-    ///
-    /// # Errors
-    /// Where it would be less, or something else.
+    /// What stands today for ids that a consumer has which was told this: never more. Fails where it would be less, or something else.
     pub(crate) async fn restored(&self, ids: &[String], told: &Reply, holds: bool) -> Result<Reply, NotRestored> {
         let ids = self.unit_ids(ids)?;
         let _turn = self.core.held_units.locks.lock(&ids).await;

@@ -12,10 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 impl Resource {
     /// Writes a file for each of these ids, where the policy asks for it (`containers.device-info`) and the host has a place
-    /// for it. `ids` are as they are offered.
-    ///
-    /// # Errors
-    /// Where one is not written: the plugin that makes the pod's network would take another device, or none.
+    /// for it. `ids` are as they are offered. Fails where one is not written: the plugin that makes the pod's network would take another
+    /// device, or none.
     pub(super) async fn tell(
         &self,
         calls: &Calls,

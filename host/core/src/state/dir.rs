@@ -62,10 +62,8 @@ struct Opened {
 type Unsaved = Arc<Mutex<BTreeMap<PathBuf, String>>>;
 
 impl Dir {
-    /// Opens a directory, which is made for its owner alone where it is not there, and removes what was not finished there.
-    ///
-    /// # Errors
-    /// Where it cannot be made, opened or written in; where it is another user's, or others can write in it.
+    /// Opens a directory, which is made for its owner alone where it is not there, and removes what was not finished there. Fails where it
+    /// cannot be made, opened or written in; where it is another user's, or others can write in it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let dir = Self::of(rustix::fs::open(path, AS_DIR, Mode::empty())?, path, Unsaved::default())?;
@@ -74,10 +72,8 @@ impl Dir {
         Ok(dir)
     }
 
-    /// Opens a directory to look at what is in it; nothing where it is not there.
-    ///
-    /// # Errors
-    /// Where it cannot be opened; where it is another user's, or others can write in it.
+    /// Opens a directory to look at what is in it; nothing where it is not there. Fails where it cannot be opened; where it is another
+    /// user's, or others can write in it.
     pub fn look(path: &Path) -> io::Result<Option<Self>> {
         match rustix::fs::open(path, AS_DIR, Mode::empty()) {
             Ok(fd) => Self::of(fd, path, Unsaved::default()).map(Some),
@@ -159,10 +155,8 @@ impl Dir {
         Ok(())
     }
 
-    /// What is in a file; nothing where it is not there.
-    ///
-    /// # Errors
-    /// Where it cannot be read, is a link or no file at all, or has more than `most` bytes.
+    /// What is in a file; nothing where it is not there. Fails where it cannot be read, is a link or no file at all, or has more than
+    /// `most` bytes.
     pub(crate) fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.0.fd, name, flags, Mode::empty()) {
@@ -185,10 +179,8 @@ impl Dir {
         read().map(Some).map_err(|error| named(name, error))
     }
 
-    /// Replaces a file as a whole, for its owner alone.
-    ///
-    /// # Errors
-    /// Where it is not sure to be on the disk; the file is as it was then, but where only the last step failed.
+    /// Replaces a file as a whole, for its owner alone. Fails where it is not sure to be on the disk; the file is as it was then, but where
+    /// only the last step failed.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let written = replace(&self.0.fd, name, bytes, Style::KEPT).and_then(|()| self.is_there());
         self.notes(name, written.as_ref().err());
@@ -227,9 +219,6 @@ const AS_DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 /// Puts a file in place as a whole in a directory that others may have a part in, which is made for everybody to read where it
 /// is not there.
-///
-/// # Errors
-/// Where it could not be written.
 pub fn put(file: &Path, bytes: &[u8], style: Style) -> io::Result<()> {
     let (Some(dir), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else {
         return Err(io::Error::other("has no name"));

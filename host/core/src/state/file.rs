@@ -43,9 +43,6 @@ struct Version {
 
 impl StateFile {
     /// Reads it.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn read<T: DeserializeOwned>(&self) -> io::Result<Found<T>> {
         let Some(bytes) = self.dir.read(self.name, self.most)? else {
             return Ok(Found::Nothing);
@@ -89,10 +86,7 @@ impl StateFile {
         );
     }
 
-    /// Replaces it as a whole.
-    ///
-    /// # Errors
-    /// Where it is not sure to be on the disk.
+    /// Replaces it as a whole. Fails where it is not sure to be on the disk.
     pub fn write<T: Serialize>(&self, content: &T) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(content)?;
         text.push(b'\n');

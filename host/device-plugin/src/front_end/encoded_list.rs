@@ -35,10 +35,7 @@ pub(crate) struct ListTooLarge {
 }
 
 impl EncodedList {
-    /// Encodes a list.
-    ///
-    /// # Errors
-    /// When it takes more than [`LARGEST_LIST`] bytes.
+    /// Encodes a list. Fails when it takes more than [`LARGEST_LIST`] bytes.
     pub(crate) fn try_new(list: &DeviceList) -> Result<Self, ListTooLarge> {
         let mut bytes = BytesMut::with_capacity(HEAD + list.devices.len() * 64);
         bytes.put_bytes(0, HEAD);

@@ -49,9 +49,6 @@ pub(crate) struct Peers {
 
 impl Incarnation {
     /// Binds `path` and serves on it: when this returns, the kubelet may come.
-    ///
-    /// # Errors
-    /// When the socket cannot be made.
     pub(crate) fn start(path: PathBuf, service: Service) -> io::Result<Self> {
         let listener = bind(&path)?;
         let (stop, cut) = (service.stop.clone(), CancellationToken::new());

@@ -29,10 +29,8 @@ pub(crate) enum RegisterError {
     Transient(String),
 }
 
-/// Registers `resource`, served on the socket `file` beside the kubelet's own.
-///
-/// # Errors
-/// When the kubelet cannot be reached, does not answer within `timeout`, or refuses.
+/// Registers `resource`, served on the socket `file` beside the kubelet's own. Fails when the kubelet cannot be reached, does not answer
+/// within `timeout`, or refuses.
 pub(crate) async fn register(
     kubelet_socket: &Path,
     resource: &ResourceName,

@@ -114,10 +114,8 @@ pub struct LeftBehind {
     pub alive: Vec<PathBuf>,
 }
 
-/// The sockets in the kubelet's directory that this program made, by their names. Nothing is changed.
-///
-/// # Errors
-/// Where the directory cannot be read. One that is not there has none.
+/// The sockets in the kubelet's directory that this program made, by their names. Nothing is changed. Fails where the directory cannot be
+/// read. One that is not there has none.
 pub async fn left_behind(dir: &Path) -> io::Result<LeftBehind> {
     let (mut dead, mut alive) = (sockets(dir, is_of_incarnation)?, Vec::new());
     // Twice, because a socket has its name a moment before its process listens on it.

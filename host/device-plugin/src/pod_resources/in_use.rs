@@ -10,9 +10,6 @@ use std::collections::BTreeMap;
 /// record has the id. Nothing is in use where there is no kubelet: neither its sockets nor its record.
 ///
 /// The record alone is enough: whatever is given is in it first. It may name pods that have ended a while ago.
-///
-/// # Errors
-/// Why it cannot be known.
 pub async fn in_use(config: &PodResourcesConfig) -> Result<BTreeMap<Offered, Vec<Holder>>, Unknown> {
     let mut asker = Asker::new(config);
     let answer = asker.ask().await;

@@ -7,9 +7,6 @@ use crate::{DevicePath, ReadError};
 impl Node {
     /// Why the character node of an NVMe controller (`nvme0`) or namespace (`ng0n1`) must not be given away, if so: a disk
     /// behind it is in use, as [`Self::block_in_use`] says. Nothing for any other device.
-    ///
-    /// # Errors
-    /// As [`Self::block_in_use`].
     pub fn nvme_in_use(&self, device: &DevicePath) -> Result<Option<String>, ReadError> {
         for disk in self.nvme_disks(device)? {
             let Some(number) = self.number_of(&disk)? else { continue };
@@ -20,10 +17,8 @@ impl Node {
         Ok(None)
     }
 
-    /// The disks that the character node of an NVMe device reaches; none for any other device.
-    ///
-    /// # Errors
-    /// [`ReadError::Gone`] where the device went; others where the tree cannot be read.
+    /// The disks that the character node of an NVMe device reaches; none for any other device. Fails with [`ReadError::Gone`] where the
+    /// device went; others where the tree cannot be read.
     pub fn nvme_disks(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         // Names first: this is asked for every node that is handed out.
         if !device.name().starts_with("nvme") && !device.name().starts_with("ng") {

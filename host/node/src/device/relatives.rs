@@ -10,10 +10,8 @@ use crate::tree::Kind;
 const MAX_GAP: usize = 8;
 
 impl Node {
-    /// The device that one of the device's links points to.
-    ///
-    /// # Errors
-    /// As [`Self::link`]; [`ReadError::NotADevice`] where it points to something else, or out of `/sys/devices`.
+    /// The device that one of the device's links points to. Fails as [`Self::link`] does; with [`ReadError::NotADevice`] where it points to
+    /// something else, or out of `/sys/devices`.
     pub fn related(&self, device: &DevicePath, link: &str) -> Result<DevicePath, ReadError> {
         let path = device.join(link)?;
         let target = self.tree().link(&path).map_err(|error| self.explain(device, error))?;
@@ -34,10 +32,8 @@ impl Node {
     }
 
     /// The device whose directory a path of `device` is in: `device` itself, or one beneath it. The check of grants for
-    /// attributes asks this first, as `0000:3b:00.0/vendor` of a bridge is another function's attribute.
-    ///
-    /// # Errors
-    /// [`ReadError::Invalid`] where the path is not plain.
+    /// attributes asks this first, as `0000:3b:00.0/vendor` of a bridge is another function's attribute. Fails with [`ReadError::Invalid`]
+    /// where the path is not plain.
     pub fn holder(&self, device: &DevicePath, path: &str) -> Result<DevicePath, ReadError> {
         let full = device.join(path)?;
         let mut at = above(&full).unwrap_or_default();
@@ -51,10 +47,7 @@ impl Node {
     }
 
     /// The devices directly beneath, sorted by location. Directories in between that are no devices (`drm/`, `net/`)
-    /// are walked through.
-    ///
-    /// # Errors
-    /// [`ReadError::Gone`] where the device is not there any more.
+    /// are walked through. Fails with [`ReadError::Gone`] where the device is not there any more.
     pub fn child_devices(&self, device: &DevicePath) -> Result<Vec<DevicePath>, ReadError> {
         let mut found = Vec::new();
         let mut open = vec![(device.directory().to_owned(), 0)];

@@ -17,9 +17,6 @@ pub(super) enum Action {
 }
 
 /// Asks for this; how many bytes there are, of those that are read at most as many as the buffer has.
-///
-/// # Errors
-/// The kernel's.
 pub(super) fn ask(action: Action, buffer: &mut [u8]) -> io::Result<usize> {
     let length = c_int::try_from(buffer.len()).unwrap_or(c_int::MAX);
     #[expect(unsafe_code, reason = "there is no safe form")]

@@ -23,10 +23,7 @@ fn read(bundle: &str) -> Option<Value> {
     text(&bundle, "/mediaType")?.starts_with(BUNDLE).then_some(bundle)
 }
 
-/// Whether one of the keys has signed these bytes, as `cosign sign-blob --bundle` has it.
-///
-/// # Errors
-/// Why the text is none that tells.
+/// Whether one of the keys has signed these bytes, as `cosign sign-blob --bundle` has it. The error says why the text is none that tells.
 pub(super) fn is_of_file(bundle: &str, bytes: &[u8], keys: &[PublicKey]) -> Result<bool, &'static str> {
     let bundle = read(bundle).ok_or("is no Sigstore bundle, as `cosign sign-blob --bundle` writes it")?;
     let signature = text(&bundle, "/messageSignature/signature")

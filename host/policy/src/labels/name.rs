@@ -22,10 +22,7 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// Reads a name as the policy writes it.
-    ///
-    /// # Errors
-    /// What is wrong with it, to be read behind the name.
+    /// Reads a name as the policy writes it. The error says what is wrong with it, to be read behind the name.
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
         let refuse = |why: &str| Problem(why.to_owned());
         let (prefix, name) = text.split_once('/').ok_or_else(|| {
@@ -62,10 +59,7 @@ impl Name {
         })
     }
 
-    /// The name with the values of its properties, each made fit for a label.
-    ///
-    /// # Errors
-    /// Why there is no such label.
+    /// The name with the values of its properties, each made fit for a label. The error says why there is no such label.
     pub(super) fn fill(&self, value: impl Fn(&str) -> Result<String, Problem>) -> Result<String, Problem> {
         let mut name = String::new();
         for part in &self.parts {

@@ -5,10 +5,8 @@ use crate::qualified::{MAX_NAME, is_name};
 use devgate_types::escape;
 
 /// Text as a label may have it: each run of what is no ASCII letter, digit, `-`, `_` or `.` is one `-`, and the ends are letters or
-/// digits. `ACME Z9 (PCIe)` is `ACME-Z9-PCIe`.
-///
-/// # Errors
-/// Where nothing is left, or more than 63 characters: half a name would say something else.
+/// digits. `ACME Z9 (PCIe)` is `ACME-Z9-PCIe`. Fails where nothing is left, or more than 63 characters: half a name would say something
+/// else.
 pub(super) fn label_value(text: &str) -> Result<String, Problem> {
     let ok = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let parts: Vec<&str> = text.split(|c| !ok(c)).filter(|part| !part.is_empty()).collect();

@@ -24,10 +24,7 @@ impl Collected {
         Self { kind, left: limits.transfer.0.saturating_mul(TIMES), output: Output::default() }
     }
 
-    /// Takes the next part.
-    ///
-    /// # Errors
-    /// Where it belongs to nothing, or there is too much.
+    /// Takes the next part. Fails where it belongs to nothing, or there is too much.
     pub(super) fn add(&mut self, item: wire::Item) -> Result<(), &'static str> {
         const OTHER: &str = "its answer has a part that belongs to nothing";
         let size = u64::try_from(item.encoded_len()).unwrap_or(u64::MAX);

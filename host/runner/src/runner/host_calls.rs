@@ -35,10 +35,7 @@ fn interface(function: Function) -> Option<&'static str> {
     }
 }
 
-/// The answer to a question.
-///
-/// # Errors
-/// Where no component of these imports could ask it.
+/// The answer to a question. Fails where no component of these imports could ask it.
 pub(super) fn serve(
     host: &mut dyn Capabilities,
     ask: wire::Ask,

@@ -4,9 +4,6 @@ use super::refusal::Refusal;
 use crate::Limits;
 
 /// Refuses a file that is too large, that is not the one that the policy pins, or that is of another kind.
-///
-/// # Errors
-/// Which of these, in this order.
 pub fn check_file(bytes: &[u8], sha256: [u8; 32], limits: &Limits, pinned: Option<[u8; 32]>) -> Result<(), Refusal> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if size > limits.component_size.0 {

@@ -75,9 +75,6 @@ fn on_track(version: &str, track: &str) -> bool {
 
 /// Refuses all imports at once that the component does not get. `grants` says whether an interface of `devgate:plugin`, by its name
 /// alone (`hardware`), or a package of WASI is granted.
-///
-/// # Errors
-/// [`Refusal::Imports`].
 pub fn check_imports(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<(), Refusal> {
     let refused = scan.imports.iter().filter_map(|name| {
         let reason = reason_to_refuse(need_in(scan, name, grants))?;
@@ -187,10 +184,8 @@ pub(super) fn contract_of(scan: &Scan) -> Option<&str> {
     Interface::parse(name).map(|interface| interface.version)
 }
 
-/// What the component is, by the names of its imports and exports.
-///
-/// # Errors
-/// [`Refusal::Export`] where it exports no `plugin`, or that of another contract.
+/// What the component is, by the names of its imports and exports. Fails with [`Refusal::Export`] where it exports no `plugin`, or that of
+/// another contract.
 pub fn profile(scan: &Scan) -> Result<Profile, Refusal> {
     let exports = |name: &str| {
         let mut all = scan.exports.iter().filter_map(|export| Interface::parse(export));

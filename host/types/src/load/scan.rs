@@ -39,10 +39,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Refuses what is more than a component may have.
-    ///
-    /// # Errors
-    /// [`Refusal::Limit`], for the first of them.
+    /// Refuses what is more than a component may have. Fails with [`Refusal::Limit`], for the first of them.
     pub fn check(&self, limits: &Limits) -> Result<(), Refusal> {
         Refusal::above("functions", self.functions, limits.functions, Some("limits.functions"))?;
         if self.function_size > limits.function_size {
@@ -70,9 +67,6 @@ impl Counts {
 
 impl Refusal {
     /// Refuses a component that has more of something than the most, which the policy has this key for.
-    ///
-    /// # Errors
-    /// [`Refusal::Limit`].
     pub fn above<N: PartialOrd + Display>(
         what: &str,
         found: N,

@@ -19,10 +19,7 @@ pub(crate) trait Disk: Send + Sync {
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes one; one that is not there is no error.
     fn remove(&self, name: &str) -> io::Result<()>;
-    /// Returns when the names are on the disk.
-    ///
-    /// # Errors
-    /// Also where the directory was removed: what is in it is gone with it.
+    /// Returns when the names are on the disk. Fails also where the directory was removed: what is in it is gone with it.
     fn sync_names(&self) -> io::Result<()>;
 }
 
@@ -30,10 +27,8 @@ pub(crate) trait Disk: Send + Sync {
 pub(crate) trait DiskFile: Send {
     /// Writes all of it.
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Returns when what was written is on the disk.
-    ///
-    /// # Errors
-    /// Also where the file or its directory was removed. Nothing that was written since the last time is to be trusted then.
+    /// Returns when what was written is on the disk. Fails also where the file or its directory was removed. Nothing that was written since
+    /// the last time is to be trusted then.
     fn sync(&self) -> io::Result<()>;
 }
 

@@ -30,9 +30,6 @@ pub(crate) struct Opened {
 
 /// Reads the journal on a disk, to go on with it: in new files, which have all that it says. What is read may be in the kernel's memory
 /// alone, also where a sync of it failed before the host that wrote it was killed; so nothing is ever written behind it.
-///
-/// # Errors
-/// Where the disk cannot be read.
 pub(crate) fn open(disk: Arc<dyn Disk>) -> io::Result<Opened> {
     let files = Files::of(&*disk)?;
     let (known, replay) = files.read(&*disk)?;
@@ -46,9 +43,6 @@ pub(crate) fn open(disk: Arc<dyn Disk>) -> io::Result<Opened> {
 }
 
 /// What the journal on a disk says, and whether that is all. Nothing is written: a host may be writing on it meanwhile.
-///
-/// # Errors
-/// Where the disk cannot be read.
 pub(crate) fn look(disk: &dyn Disk) -> io::Result<(Contents, Known)> {
     let mut looks = 0;
     loop {

@@ -86,10 +86,7 @@ impl Writer {
         self.segment.is_none()
     }
 
-    /// Writes a batch; it is on the disk when this returns.
-    ///
-    /// # Errors
-    /// Where it is not sure to be. Then the next batch has to have all.
+    /// Writes a batch; it is on the disk when this returns. Fails where it is not sure to be. Then the next batch has to have all.
     pub(crate) fn write(&mut self, batch: Batch) -> io::Result<()> {
         if let Some(contents) = batch.all {
             return self.begin(batch.last, contents);
@@ -138,9 +135,6 @@ impl Writer {
 
     /// Goes on in the next segment, after these steps. What is to be written then is all that is known before it; nothing where
     /// another one was begun meanwhile.
-    ///
-    /// # Errors
-    /// Where the steps cannot be written.
     pub(crate) fn go_on(&mut self, batch: Batch, next: Next) -> io::Result<Option<Snapshot>> {
         let Some(contents) = batch.all else { return Ok(None) };
         if self.needs_all() || next.number != self.number + 1 {
