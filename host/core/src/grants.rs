@@ -220,7 +220,7 @@ impl Grants {
     /// A node that the policy offers, unless the host does not give it away.
     fn grant(&self, node: DeviceNode, grant: NodeGrant, owner: Option<&Facts<'_>>) -> Result<GrantedNode, Withheld> {
         let refused = self.refusal(&node, owner).map_or(Ok(()), Err);
-        match refused.and_then(|()| self.group_of(&node, owner)) {
+        match refused.and_then(|()| self.group_of(&node, owner).map_err(|why| why.to_string())) {
             Ok(group) => Ok(GrantedNode { node, grant, owner: owner.map(|owner| owner.device.clone()), group }),
             Err(why) => Err(Withheld { what: node.path, why }),
         }

@@ -2,7 +2,7 @@
 
 use crate::manifest::{NotUsable, Packed};
 use crate::signature::{NotSigned, PublicKey, Signed, check};
-use crate::{archive, credentials};
+use crate::{Error, archive, credentials};
 use devgate_types::{ByteSize, Digest, Repository};
 use std::path::Path;
 
@@ -24,7 +24,6 @@ pub fn signed(
 }
 
 /// Whether a file of credentials can be read.
-pub fn credentials(file: &Path, repository: &Repository) -> Result<(), String> {
-    let found = credentials::of(Some(file), repository);
-    found.map(drop).map_err(|why| why.to_string())
+pub fn credentials(file: &Path, repository: &Repository) -> Result<(), Error> {
+    credentials::of(Some(file), repository).map(drop)
 }

@@ -33,8 +33,8 @@ impl Grants {
             Ok(_) => Ok(Some(path.to_owned())),
             // A directory matches `*` as well, and is no file.
             Err(FileRefused::Read(ReadError::NotFound | ReadError::Invalid(_))) => Ok(None),
-            Err(FileRefused::Read(error)) => Err(error.to_string()),
-            Err(FileRefused::Denied(told, full)) => Err(full.unwrap_or(told)),
+            Err(FileRefused::Read(error)) => Err(Withheld { what: path.to_owned(), why: error.to_string() }),
+            Err(FileRefused::Denied(told, full)) => Err(Withheld { what: path.to_owned(), why: full.unwrap_or(told) }),
         };
         let one = |(pattern, origin)| {
             let is_its = |path: &str| policy.matching(path).any(|matching| matching == pattern);
@@ -49,7 +49,7 @@ impl Grants {
         let policy = &self.policy.host_nodes;
         let look = |path: &str| match self.node_at(path) {
             Ok(node) => Ok(Some(node)),
-            Err(NodeDenied::Refused(why)) => Err(why),
+            Err(NodeDenied::Refused(why)) => Err(Withheld { what: path.to_owned(), why }),
             // A directory or a link matches as well, and is no node.
             Err(NodeDenied::Read(_) | NodeDenied::NotGranted) => Ok(None),
         };
@@ -65,14 +65,14 @@ impl Grants {
         pattern: &str,
         origin: &Origin,
         is_its: impl Fn(&str) -> bool,
-        look: impl Fn(&str) -> Result<Option<T>, String>,
+        look: impl Fn(&str) -> Result<Option<T>, Withheld>,
     ) -> PathMatch<T> {
         let (paths, more) = self.expand(pattern);
         let (mut found, mut withheld) = (Vec::new(), Vec::new());
         for path in paths.into_iter().filter(|path| is_its(path)) {
             match look(&path) {
                 Ok(one) => found.extend(one),
-                Err(why) => withheld.push(Withheld { what: path, why }),
+                Err(not) => withheld.push(not),
             }
         }
         PathMatch { pattern: pattern.to_owned(), origin: origin.clone(), found, withheld, more }

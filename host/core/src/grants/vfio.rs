@@ -17,6 +17,11 @@ const NO_IOMMU: &str = "noiommu-";
 /// Base class of PCI bridges.
 const BRIDGE: &[u8] = b"0x06";
 
+/// It cannot be told which group a node of vfio opens.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}: cannot tell which iommu group it opens")]
+pub(super) struct NoGroup(String);
+
 impl Grants {
     /// The node of the device's iommu group, if a selector offers it. The device's own node is that of a device beneath it,
     /// as any other.
@@ -37,8 +42,8 @@ impl Grants {
 
     /// The iommu group that a node opens; none where it is no node of vfio, or opens nothing by itself. Told by what the node
     /// is and not by its path, where the kernel says it. Fails where it is one, and which group it opens cannot be told.
-    pub(super) fn group_of(&self, node: &DeviceNode, owner: Option<&Facts<'_>>) -> Result<Option<String>, String> {
-        let unknown = || format!("{}: cannot tell which iommu group it opens", node.path);
+    pub(super) fn group_of(&self, node: &DeviceNode, owner: Option<&Facts<'_>>) -> Result<Option<String>, NoGroup> {
+        let unknown = || NoGroup(node.path.clone());
         let Some(owner) = owner else {
             return match node.path.strip_prefix(DIRECTORY) {
                 None => Ok(None),

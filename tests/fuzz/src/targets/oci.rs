@@ -27,7 +27,7 @@ pub fn manifest(input: &[u8]) {
     let file = dir.path().join("config.json");
     fs::write(&file, input).unwrap();
     if let Err(why) = fuzz::credentials(&file, &repository()) {
-        hold::message(&why);
+        hold::message(&why.to_string());
     }
 }
 
