@@ -3,7 +3,7 @@
 use crate::PREFIX;
 use crate::name::{may_be_of, may_be_pods};
 use crate::spec::Spec;
-use devgate_core::state::{Dir, Found, StateFile, Style, put};
+use devgate_core::state::{Dir, StateFile, Style, put};
 use devgate_types::{Mutex, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -152,18 +152,10 @@ pub fn left_behind(dir: &Path, state: &Path) -> io::Result<Vec<LeftBehind>> {
     let Some(opened) = Dir::look(state)? else {
         return Ok(Vec::new());
     };
-    let problem = match record(&opened).read::<Content>()? {
-        Found::Nothing => return Ok(Vec::new()),
-        Found::Content(content) => {
-            let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(".json") && !name.contains('/');
-            let files = content.files.into_iter().filter(is_ours);
-            let left = |name: String| LeftBehind { path: dir.join(&name), is_pods: may_be_pods(&name) };
-            return Ok(files.map(left).collect());
-        }
-        Found::Newer(version) => format!("it has version {version}"),
-        Found::Odd(why) => why,
-    };
-    Err(io::Error::other(format!("{NAME} cannot be understood: {problem}; files that it names stay")))
+    let content = record(&opened).read_or_refuse::<Content>("files that it names stay")?;
+    let is_ours = |name: &String| name.starts_with(PREFIX) && name.ends_with(".json") && !name.contains('/');
+    let files = content.into_iter().flat_map(|content| content.files).filter(is_ours);
+    Ok(files.map(|name| LeftBehind { path: dir.join(&name), is_pods: may_be_pods(&name) }).collect())
 }
 
 fn record(dir: &Dir) -> StateFile {

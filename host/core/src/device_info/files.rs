@@ -5,7 +5,7 @@
 //! the id was handed out again by then.
 
 use super::{SUFFIX, file_name};
-use crate::state::{self, Dir, Found, StateFile, Style};
+use crate::state::{self, Dir, StateFile, Style};
 use devgate_types::{Mutex, ResourceName, UnitId, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
@@ -280,19 +280,14 @@ pub(crate) fn left_behind(dir: &Path, state: &Path) -> io::Result<Option<(PathBu
     let Some(opened) = Dir::look(state)? else {
         return Ok(None);
     };
-    let problem = match record(&opened).read::<Content>()? {
-        Found::Nothing => return Ok(None),
-        Found::Content(content) => {
-            let is_plain = |name: &str| !name.starts_with('.') && !name.contains('/') && name.ends_with(SUFFIX);
-            let named = content.written.into_iter().filter(|(name, _)| is_plain(name));
-            let files = named.map(|(name, tells)| (dir.join(name), tells.text));
-            let files = files.map(|(file, text)| (file.clone(), says(&file, &text)));
-            return Ok(Some((state.join(NAME), files.collect())));
-        }
-        Found::Newer(version) => format!("it has version {version}"),
-        Found::Odd(why) => why,
+    let Some(content) = record(&opened).read_or_refuse::<Content>("files that it names stay")? else {
+        return Ok(None);
     };
-    Err(io::Error::other(format!("{NAME} cannot be understood: {problem}; files that it names stay")))
+    let is_plain = |name: &str| !name.starts_with('.') && !name.contains('/') && name.ends_with(SUFFIX);
+    let named = content.written.into_iter().filter(|(name, _)| is_plain(name));
+    let files = named.map(|(name, tells)| (dir.join(name), tells.text));
+    let files = files.map(|(file, text)| (file.clone(), says(&file, &text)));
+    Ok(Some((state.join(NAME), files.collect())))
 }
 
 /// Removes a file that says this; one that is gone, or says something else, is left alone.

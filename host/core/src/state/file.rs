@@ -72,6 +72,17 @@ impl StateFile {
         None
     }
 
+    /// What is in it, if anything, for a program that changes nothing; `stays` says what stays where it cannot be understood.
+    pub fn read_or_refuse<T: DeserializeOwned>(&self, stays: &str) -> io::Result<Option<T>> {
+        let problem = match self.read()? {
+            Found::Nothing => return Ok(None),
+            Found::Content(content) => return Ok(Some(content)),
+            Found::Newer(version) => format!("it has version {version}"),
+            Found::Odd(why) => why,
+        };
+        Err(io::Error::other(format!("{} cannot be understood: {problem}; {stays}", self.name)))
+    }
+
     /// Puts it aside because of this problem.
     pub(crate) fn put_aside(&self, problem: &str, lost: &str) {
         let aside = format!("{}{ASIDE}", self.name);
