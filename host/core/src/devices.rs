@@ -162,14 +162,14 @@ impl AllDevices {
         let given = allocate(who, ttl, &parts).await;
         for part in &parts {
             audit::allocation(
-                part.resource.core().name(),
-                &part.resource.core().recorder,
+                part.resource.core.name(),
+                &part.resource.core.recorder,
                 who,
                 &part.resource.name,
                 part.ids,
                 given.as_ref().err(),
             );
-            part.resource.core().changed_hands();
+            part.resource.core.changed_hands();
         }
         drop(turn);
         let granted = asks.iter().zip(given?).map(|(ask, (id, reply))| {

@@ -43,7 +43,8 @@ const CHOSEN_HERE: usize = 256;
 
 /// One resource.
 pub(crate) struct Resource {
-    core: Arc<Core>,
+    /// Its plugin.
+    pub(crate) core: Arc<Core>,
     pub(crate) name: ResourceName,
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
@@ -76,11 +77,6 @@ impl Resource {
     /// Offers nothing any more.
     pub(crate) fn withdraw(&self) {
         self.publish(Arc::default(), DeviceList::default());
-    }
-
-    /// Its plugin.
-    pub(crate) const fn core(&self) -> &Arc<Core> {
-        &self.core
     }
 
     /// The ids that a consumer could have at this moment.

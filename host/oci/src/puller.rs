@@ -68,7 +68,7 @@ impl Puller {
         let mut taken = Taken::manifest();
         let order = wire::Order { what: What::Resolve.into(), ..wire::Order::default() };
         self.ask(reference, &reference.repository, order, &mut taken)?;
-        let [manifest] = &taken.entry().manifests[..] else {
+        let [manifest] = &taken.entry.manifests[..] else {
             return Err(Error::Host(format!("{reference}: devgate-pull ended without an answer")));
         };
         Ok(reference.clone().pinned_to(crate::digest(manifest)))
@@ -89,7 +89,7 @@ impl Puller {
             ..wire::Order::default()
         };
         self.ask(reference, &reference.repository, order, &mut taken)?;
-        Ok(taken.into_entry())
+        Ok(taken.entry)
     }
 
     /// The signatures that are beside an artifact now, as far as they are needed.
@@ -97,7 +97,7 @@ impl Puller {
         let mut taken = Taken::signatures();
         let order = wire::Order { what: What::Signatures.into(), keys: Some(pem(keys)), ..wire::Order::default() };
         self.ask(reference, &reference.repository, order, &mut taken)?;
-        Ok(taken.into_entry().signatures)
+        Ok(taken.entry.signatures)
     }
 
     /// Has it do something, and takes what it says.

@@ -36,8 +36,8 @@ pub enum ProgramError {
 /// The programs that run and compile components, opened once: an upgrade while the host runs cannot mix versions.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    runner: Program,
-    compiler: Program,
+    pub(crate) runner: Program,
+    pub(crate) compiler: Program,
 }
 
 /// A program's file, and what its process is called.
@@ -61,14 +61,6 @@ impl Programs {
 
     fn own() -> Result<Self, ProgramError> {
         Ok(Self { runner: Program::own(RUNNER)?, compiler: Program::own(COMPILER)? })
-    }
-
-    pub(crate) fn runner(&self) -> &Program {
-        &self.runner
-    }
-
-    pub(crate) fn compiler(&self) -> &Program {
-        &self.compiler
     }
 }
 

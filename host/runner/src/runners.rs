@@ -31,7 +31,7 @@ impl Runners {
     pub fn new(programs: Programs, kept: Option<CodeCache>) -> Result<Self, ProgramError> {
         let budget = Arc::<Budget>::default();
         Ok(Self {
-            compiler: Compiler::new(programs.compiler().clone(), kept, Arc::clone(&budget)),
+            compiler: Compiler::new(programs.compiler.clone(), kept, Arc::clone(&budget)),
             spawner: Spawner::start()?,
             budget,
             made_anew: Mutex::default(),
@@ -69,7 +69,7 @@ impl Runners {
                 limits: Some(limits.into()),
                 build: crate::BUILD.to_owned(),
             };
-            let started_by = (self.programs.runner().clone(), self.spawner.clone());
+            let started_by = (self.programs.runner.clone(), self.spawner.clone());
             Runner::start(request.plugin, started_by, &made.code, load, profile, reserved)
         };
         // Before it is compiled: no other component's compiler then has what this one is to run in.

@@ -61,12 +61,12 @@ impl Allocations {
         if known.unknown.is_some() || (known.book.is_durable(step) && !known.is_news && known.failing.is_none()) {
             return Ok(());
         }
-        let batch = known.book.take(writing.needs_all());
-        let last = batch.last();
+        let batch = known.book.take(writing.journal.needs_all());
+        let last = batch.last;
         drop(known);
         writing.write(batch)?;
         self.is_written(last);
-        if writing.journal().wants_next().is_some() {
+        if writing.journal.wants_next().is_some() {
             self.save_soon();
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Allocations {
             "state directory: the journal of what is handed out cannot go on in another file, and grows: {}",
             escape(&error.to_string(), 256)
         );
-        store.writer.blocking_lock().journal().put_off();
+        store.writer.blocking_lock().journal.put_off();
     }
 
     /// Keeps in mind whether the journal can go on in another file.
@@ -105,11 +105,11 @@ impl Allocations {
     }
 
     fn begin_next(&self, store: &Store) -> io::Result<()> {
-        let mut writing = store.writer.blocking_lock();
-        let Some(number) = writing.journal().wants_next() else {
+        let writing = store.writer.blocking_lock();
+        let Some(number) = writing.journal.wants_next() else {
             return Ok(());
         };
-        let disk = writing.journal().disk();
+        let disk = writing.journal.disk();
         drop(writing);
         let next = Next::make(&*disk, number)?;
         let mut writing = store.writer.blocking_lock();
@@ -119,13 +119,13 @@ impl Allocations {
         }
         let batch = known.book.take(true);
         drop(known);
-        let last = batch.last();
-        let snapshot = writing.journal().go_on(batch, next)?;
+        let last = batch.last;
+        let snapshot = writing.journal.go_on(batch, next)?;
         drop(writing);
         self.is_written(last);
         if let Some(snapshot) = snapshot {
             let bytes = snapshot.write_and_tidy()?;
-            store.writer.blocking_lock().journal().has_snapshot_of(bytes);
+            store.writer.blocking_lock().journal.has_snapshot_of(bytes);
         }
         self.notes_journal(None);
         Ok(())

@@ -20,7 +20,8 @@ pub(super) struct Store {
 
 /// What writes to it.
 pub(super) struct Writing {
-    writer: Writer,
+    /// The journal itself.
+    pub(super) journal: Writer,
     older: Older,
     /// Whether what the older file has is not in the journal yet.
     imports: bool,
@@ -70,10 +71,10 @@ impl Store {
         if let Ok(Some(kept)) = kept {
             kept.note_in(&mut book);
         }
-        let mut writing = Writing { writer, older, imports };
+        let mut writing = Writing { journal: writer, older, imports };
         if why.is_none() && imports {
-            let batch = book.take(writing.needs_all());
-            let last = batch.last();
+            let batch = book.take(writing.journal.needs_all());
+            let last = batch.last;
             writing.write(batch)?;
             book.written(last);
         }
@@ -98,25 +99,15 @@ impl Read {
 }
 
 impl Writing {
-    /// Whether what is written next has to be all that is known.
-    pub(super) const fn needs_all(&self) -> bool {
-        self.writer.needs_all()
-    }
-
     /// Writes steps, or all that is known. Fails where it is not sure to be on the disk.
     pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
-        self.writer.write(batch)?;
+        self.journal.write(batch)?;
         if self.imports {
             // What it has is in the journal now. Where it stays, it is taken in once more.
             self.older.remove()?;
             self.imports = false;
         }
         Ok(())
-    }
-
-    /// The journal itself.
-    pub(super) const fn journal(&mut self) -> &mut Writer {
-        &mut self.writer
     }
 
     /// Leaves what a host of version 0.1 reads, for when that one comes next.

@@ -65,7 +65,8 @@ pub(super) enum AfterCommand {
 /// What was tried, and found good.
 pub(crate) struct Candidate {
     calls: Arc<Calls>,
-    inventory: Inventory,
+    /// What it found.
+    pub(crate) inventory: Inventory,
     rejected: Vec<Rejection>,
     /// What was found of each unit. Others may be there by the time of the switch.
     verdicts: Verdicts,
@@ -73,11 +74,6 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// What it found.
-    pub(crate) fn inventory(&self) -> &Inventory {
-        &self.inventory
-    }
-
     /// How many devices it has of each resource, replicas not counted.
     pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
         let pools = self.inventory.pools.iter();

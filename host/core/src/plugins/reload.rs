@@ -214,7 +214,7 @@ impl Plugins {
         let calls = Arc::clone(&trial.calls);
         if !trial.runs {
             let tried = in_time(name, what, try_out(calls, &Inventory::default())).await??;
-            self.takes_up(name, tried.inventory())?;
+            self.takes_up(name, &tried.inventory)?;
             return Ok(tried.counts());
         }
         self.ask(name, |answer| Command::Try { calls, forced, answer }).await

@@ -15,7 +15,7 @@ const MAX_OF_BOTH: usize = 2 * MAX_SIGNATURES;
 const LARGEST: u64 = 2 * MAX_SIGNATURE;
 
 pub(super) struct Taken<'a> {
-    entry: Entry,
+    pub(super) entry: Entry,
     what: What<'a>,
 }
 
@@ -48,14 +48,6 @@ impl<'a> Taken<'a> {
     fn new(what: What<'a>) -> Self {
         let entry = Entry::default();
         Self { entry, what }
-    }
-
-    pub(super) fn entry(&self) -> &Entry {
-        &self.entry
-    }
-
-    pub(super) fn into_entry(self) -> Entry {
-        self.entry
     }
 
     pub(super) fn manifest_is(&mut self, bytes: Vec<u8>) -> Result<(), Ended> {

@@ -66,7 +66,7 @@ fn pulled(layer: &[u8], keys: Option<&[PublicKey]>, said: &[Vec<u8>]) -> String 
     let most = ByteSize::mib(1);
     let mut taken = Taken::artifact(&reference, Wanted { most, keys }, &progress);
     let ended = heard(&mut taken, said.concat(), true);
-    let entry = taken.into_entry();
+    let entry = taken.entry;
     assert!(entry.size() <= (4 << 20), "{} bytes were taken", entry.size());
     match ended.as_str() {
         "done" => match entry.component(reference.digest, most) {

@@ -87,7 +87,7 @@ impl From<SocketError> for Ended {
 /// One socket of a runner.
 #[derive(Debug)]
 pub(crate) struct Lane {
-    socket: Socket,
+    pub(super) socket: Socket,
     /// Whether a call on it did not end as it should: what comes now may be that one's answer.
     is_over: bool,
 }
@@ -95,10 +95,6 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) fn new(socket: Socket) -> Self {
         Self { socket, is_over: false }
-    }
-
-    pub(super) fn socket(&mut self) -> &mut Socket {
-        &mut self.socket
     }
 
     /// One call. Its time is what the runner takes; what the host takes to answer is not counted, but no question is answered once all of

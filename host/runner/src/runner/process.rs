@@ -70,7 +70,7 @@ impl Process {
     fn load(&self, load: &wire::Load, patience: Duration) -> Result<(), NotStarted> {
         let [first, _] = &self.lanes;
         let mut lane = first.lock();
-        let socket = lane.socket();
+        let socket = &mut lane.socket;
         socket.wait_until(Instant::now() + patience);
         let load = wire::ToRunner { kind: Some(to_runner::Kind::Load(load.clone())) };
         let answer = socket.send(&load).and_then(|()| socket.receive::<wire::FromRunner>(MAX_UP));

@@ -2,12 +2,12 @@
 
 mod simulated;
 
+use super::super::StoredReply;
 use super::super::allocation::{AllocationId, Ask, Mode, Slot, State, Take};
 use super::super::change::{Acquire, Amend, Change, Commit, Dirty, Release};
 use super::super::consumer::Consumer;
 use super::super::expiry::{Expiry, Now};
 use super::super::record::AllocatedUnit;
-use super::super::StoredReply;
 use super::disk::Disk;
 use super::writer::{Snapshot, segment_name};
 use super::*;
@@ -54,7 +54,7 @@ impl Host {
 
     fn commit(&mut self) -> std::io::Result<()> {
         let batch = self.book.take(self.writer.needs_all());
-        let last = batch.last();
+        let last = batch.last;
         self.writer.write(batch)?;
         self.written(last);
         Ok(())
@@ -71,7 +71,7 @@ impl Host {
             let _ = snapshot.write_and_tidy();
         } else if let Some(next) = self.next.take() {
             let batch = self.book.take(true);
-            let last = batch.last();
+            let last = batch.last;
             match self.writer.go_on(batch, next) {
                 Ok(snapshot) => {
                     self.snapshot = snapshot;

@@ -14,18 +14,11 @@ const RESERVE: u64 = if cfg!(test) { 2 << 10 } else { 256 << 10 };
 #[derive(Debug)]
 pub(crate) struct Batch {
     /// The last step that is in it.
-    pub(super) last: u64,
+    pub(crate) last: u64,
     /// Steps, as they lie on the disk.
     pub(super) steps: Vec<u8>,
     /// All that is known, with these steps in it, where they are not enough.
     pub(super) all: Option<Contents>,
-}
-
-impl Batch {
-    /// The last step that is in it.
-    pub(crate) const fn last(&self) -> u64 {
-        self.last
-    }
 }
 
 /// The right to write the journal: one at a time.
