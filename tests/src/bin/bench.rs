@@ -12,6 +12,8 @@ mod change;
 mod choose;
 #[path = "bench/floor.rs"]
 mod floor;
+#[path = "bench/handover.rs"]
+mod handover;
 #[path = "bench/held.rs"]
 mod held;
 #[path = "bench/list.rs"]
@@ -71,6 +73,8 @@ enum Part {
     List,
     /// Start, memory and idleness
     Load,
+    /// From one host to the next
+    Handover,
     /// `Allocate` beside each attacker: minutes, and only where it is named
     Neighbours,
 }
@@ -103,6 +107,9 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Load) {
         runtime.block_on(load::measure(&mut table, args.idle))?;
+    }
+    if measured(Part::Handover) {
+        runtime.block_on(handover::measure(&mut table))?;
     }
     if args.only == Some(Part::Neighbours) {
         runtime.block_on(neighbours::measure(&mut table))?;

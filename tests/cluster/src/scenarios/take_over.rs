@@ -34,12 +34,14 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         (rolled, admitting.join().map_err(|_| anyhow!("the thread that admits pods panicked")))
     });
     rolled?;
-    let admitted = admitted??;
+    let (admitted, refused) = admitted??;
     cluster.note(format!(
-        "take-over, how long the kubelet had fewer devices (asked every 20 ms or so): {}; {admitted} pods were admitted meanwhile, none was \
-         refused",
+        "take-over, how long the kubelet had fewer devices (asked every 20 ms or so): {}; {admitted} pods were admitted meanwhile, \
+         {refused} refused",
         notes.join(", ")
     ));
+    // At random: a pod a second or so, and less than half a second without devices at each of three rollouts.
+    ensure!(refused < 3 && refused * 4 < admitted, "{refused} pods were refused, {admitted} admitted");
     let old = cluster.devgate_name()?;
     let broken = [
         ("that dies at load", "--policy=/nowhere", None),
@@ -61,16 +63,19 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Makes pods with a disk one after the other, and says how many of them ran.
-fn admit(cluster: &Cluster, stop: &AtomicBool) -> Result<usize> {
-    let mut admitted = 0;
+/// Makes pods with a disk one after the other, and says how many of them ran, and how many came just while the kubelet had none for them.
+fn admit(cluster: &Cluster, stop: &AtomicBool) -> Result<(usize, usize)> {
+    let (mut admitted, mut refused) = (0, 0);
     while !stop.load(Ordering::SeqCst) {
-        let name = format!("admitted-{admitted}");
-        cluster.run_pod(&name, 1)?;
+        let name = format!("admitted-{}", admitted + refused);
+        match cluster.run_pod(&name, 1) {
+            Ok(()) => admitted += 1,
+            Err(error) if error.to_string().contains("no healthy devices present") => refused += 1,
+            Err(error) => return Err(error),
+        }
         cluster.delete_pod(&name)?;
-        admitted += 1;
     }
-    Ok(admitted)
+    Ok((admitted, refused))
 }
 
 fn keeps_what_it_has(cluster: &Cluster) -> Result<()> {
