@@ -7,6 +7,8 @@ use devgate_policy::{ComponentSource, PluginPolicy};
 use devgate_runner::{LoadRequest, Runners};
 use devgate_types::component::Component;
 use devgate_types::load::Refusal;
+use devgate_types::{Mutex, PluginName};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -14,12 +16,29 @@ use std::sync::Arc;
 pub struct ComponentLoader {
     runners: Runners,
     components: Components,
+    /// What was loaded beforehand, and called by none yet, with the policy that it was loaded by.
+    ready: Mutex<BTreeMap<PluginName, (PluginPolicy, Arc<dyn Component>)>>,
 }
 
 impl ComponentLoader {
     /// A loader for these components.
     pub fn new(runners: Runners, components: Components) -> Self {
-        Self { runners, components }
+        Self { runners, components, ready: Mutex::default() }
+    }
+
+    /// Loads what plugins name, for who asks for just that next.
+    pub(crate) fn load_beforehand<'a>(&self, plugins: impl IntoIterator<Item = &'a PluginPolicy>) {
+        for policy in plugins {
+            // Who asks is told why not.
+            if let Ok(component) = self.load(policy) {
+                self.ready.lock().insert(policy.name.clone(), (policy.clone(), component));
+            }
+        }
+    }
+
+    /// Where they come from.
+    pub(crate) const fn components(&self) -> &Components {
+        &self.components
     }
 
     /// What runs them.
@@ -31,6 +50,10 @@ impl ComponentLoader {
 
 impl Loader for ComponentLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
+        let ready = self.ready.lock().remove(&policy.name);
+        if let Some((_, component)) = ready.filter(|(loaded_by, _)| loaded_by == policy) {
+            return Ok(component);
+        }
         let (what, sha256) = match &policy.component {
             ComponentSource::File { sha256, .. } => ("file", *sha256),
             // The bytes are those of the artifact's digest.

@@ -16,12 +16,11 @@ use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
-use devgate_core::{Allocations, HoldersFeed, Loader, Plugins, Surroundings, TaskFailed};
+use devgate_core::{Allocations, HoldersFeed, Plugins, Surroundings, TaskFailed};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
-use devgate_oci::Store;
 use devgate_policy::PluginPolicy;
-use devgate_runner::{CodeCache, NotCached, Runners};
+use devgate_runner::{CodeCache, NotCached};
 use devgate_types::PluginName;
 use std::collections::BTreeSet;
 use std::io;
@@ -87,17 +86,22 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         return Ok(());
     }
     // It may have waited for hours. What was right serves, and what is wrong now is refused as a change is.
-    let (start, may_fail) = match standby.tried() {
-        Some(Tried { start, fail }) => (start, Some(fail)),
-        None => (begin_with(args, &handed_over).unwrap_or(first), None),
+    let (start, loader, may_fail) = match standby.tried() {
+        Some(Tried { start, loader, fail }) => {
+            loader.runners().own_code();
+            (start, loader, Some(fail))
+        }
+        None => {
+            let runners = sources.runners(kept(&args.state_dir))?;
+            let store = args.registry.store(Some(&args.state_dir), !args.no_pull, (sources.puller)());
+            let loader = ComponentLoader::new(runners, Components::new(args.components.clone(), Arc::new(store)));
+            (begin_with(args, &handed_over).unwrap_or(first), loader, None)
+        }
     };
     if let Err(error) = handed_over.forget_policy() {
         tracing::warn!(family = "host", "policy of the time when this one handed over: {error}");
     }
     let policy = &start.policy;
-    let runners = sources.runners(kept(&args.state_dir))?;
-    let puller = (sources.puller)();
-    let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, puller));
     let memory = if state_dir::is_new_machine(args) {
         Allocations::of_new_node(&args.state_dir)
     } else {
@@ -133,7 +137,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     let result = runtime.block_on(serve(
         args,
         start,
-        (&node, runners, store),
+        (&node, Arc::new(loader)),
         &memory,
         (pods, fence),
         (stop, hangup),
@@ -182,17 +186,17 @@ fn workers() -> usize {
 async fn serve(
     args: &RunArgs,
     Start { policy, texts, seen }: Start,
-    (node, runners, store): (&Node, Runners, Arc<Store>),
+    (node, loader): (&Node, Arc<ComponentLoader>),
     memory: &Allocations,
     (pods, fence): (Option<Pods>, Fence),
     (stop, hangup): (CancellationToken, Signal),
     (handed_over, may_fail): (HandedOver, Option<BTreeSet<PluginName>>),
 ) -> anyhow::Result<End> {
     let ports = Ports::open(&args.monitoring, &args.state_dir).await?;
-    let components = Components::new(args.components.clone(), Arc::clone(&store));
+    let components = loader.components().clone();
+    let store = Arc::clone(components.store());
     let (tidied, named) = (components.clone(), policy.clone());
     tokio::task::spawn_blocking(move || tidied.keep([&named]));
-    let loader: Arc<dyn Loader> = Arc::new(ComponentLoader::new(runners, components.clone()));
     let names: Vec<_> = policy.plugins.keys().map(ToString::to_string).collect();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

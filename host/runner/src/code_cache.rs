@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What all of it may take together. What was used least recently goes.
@@ -36,7 +36,7 @@ pub struct CodeCache {
     path: PathBuf,
     most: u64,
     /// Whether another process keeps code there, so that nothing of it may be removed.
-    is_shared: bool,
+    is_shared: AtomicBool,
 }
 
 impl CodeCache {
@@ -45,13 +45,19 @@ impl CodeCache {
     /// # Errors
     /// Where it cannot be opened or made, and where others than this user could write there.
     pub fn open(path: &Path) -> Result<Self, NotCached> {
-        let kept = Self { is_shared: false, ..Self::beside(path)? };
-        for entry in kept.list().unwrap_or_default() {
+        let kept = Self::beside(path)?;
+        kept.own();
+        Ok(kept)
+    }
+
+    /// Has it for this process alone from now on: what others did not finish is removed.
+    pub(crate) fn own(&self) {
+        self.is_shared.store(false, Ordering::Relaxed);
+        for entry in self.list().unwrap_or_default() {
             if is_unfinished(&entry.name) {
-                kept.remove(&entry.name);
+                self.remove(&entry.name);
             }
         }
-        Ok(kept)
     }
 
     /// The same beside another process that has it: code is added, and nothing removed.
@@ -71,7 +77,7 @@ impl CodeCache {
         if let Some(why) = foreign(&look) {
             return Err(NotCached::Foreign(shown, why));
         }
-        Ok(Self { dir, path: path.to_owned(), most: MAX_TOTAL, is_shared: true })
+        Ok(Self { dir, path: path.to_owned(), most: MAX_TOTAL, is_shared: AtomicBool::new(true) })
     }
 
     /// The code that this build made of this component, whole as it was written. `None` if there is none.
@@ -134,7 +140,7 @@ impl CodeCache {
 
     /// What is used in the future, by a clock that was set back, is the oldest.
     fn evict(&self, but: &str) {
-        if self.is_shared {
+        if self.is_shared.load(Ordering::Relaxed) {
             return;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

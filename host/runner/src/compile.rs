@@ -65,6 +65,11 @@ impl Compiler {
         Self { program, kept, refused: Mutex::default(), budget, under_way: Mutex::default() }
     }
 
+    /// Where code is kept.
+    pub(crate) const fn kept(&self) -> Option<&CodeCache> {
+        self.kept.as_ref()
+    }
+
     /// What the file is, without compiling any of it. The error says what is wrong with it, which limit it is over, or that the host cannot
     /// look.
     pub(crate) fn scan(&self, source: Source<'_>) -> Result<Scan, Refusal> {

@@ -39,6 +39,13 @@ impl Runners {
         })
     }
 
+    /// Has the directory of what was compiled for this process alone, which was beside another one.
+    pub fn own_code(&self) {
+        if let Some(kept) = self.compiler.kept() {
+            kept.own();
+        }
+    }
+
     /// Loads a component, for which the calling thread waits: some milliseconds where its code is kept, else for its compiler, which
     /// takes seconds for a whole language's runtime.
     ///

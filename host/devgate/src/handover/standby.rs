@@ -9,7 +9,7 @@ use crate::node::Sources;
 use crate::reload::Start;
 use crate::status::ask::{self, NotTaken};
 use anyhow::{Context, bail, ensure};
-use devgate_core::{HOST_SOCKET, Recorded, Surveyed};
+use devgate_core::{HOST_SOCKET, Outcome, Recorded, Surveyed};
 use devgate_node::Node;
 use devgate_runner::CodeCache;
 use devgate_types::{Mutex, PluginName, escape};
@@ -50,6 +50,8 @@ struct Progress {
 /// What a host takes over with.
 pub(crate) struct Tried {
     pub(crate) start: Start,
+    /// With a runner for each of its plugins.
+    pub(crate) loader: ComponentLoader,
     /// The plugins that failed in the trial, as they do in the host that serves.
     pub(crate) fail: BTreeSet<PluginName>,
 }
@@ -155,7 +157,7 @@ impl Trial {
                 looking.await
             }
         };
-        let (start, found) = looked.context("the trial")??;
+        let (start, found, loader) = looked.context("the trial")??;
         if self.is_unable().await? {
             self.found_out(&found)?;
             return Ok(Answer::Unable);
@@ -166,7 +168,7 @@ impl Trial {
         let fail = found.iter().filter(|plugin| failing(std::slice::from_ref(*plugin)).next().is_some());
         // Before it is asked: it may end before its answer is here, or its answer may be lost.
         let fail = fail.map(|plugin| plugin.name.clone()).collect();
-        *self.progress.tried.lock() = Some(Tried { start, fail });
+        *self.progress.tried.lock() = Some(Tried { start, loader, fail });
         let taken = ask::take_over(&socket, &format!("{PATH}?{}", self.id)).await;
         if matches!(taken, Err(NotTaken::Refused(_))) {
             self.progress.tried.lock().take();
@@ -211,7 +213,7 @@ impl Trial {
     }
 
     /// What would be offered by the policy of now, with code that is kept for the start that follows.
-    fn look(&self) -> anyhow::Result<(Start, Vec<Surveyed>)> {
+    fn look(&self) -> anyhow::Result<(Start, Vec<Surveyed>, ComponentLoader)> {
         let args = &self.args;
         let start = Start::read(args)?;
         let recorded = Recorded::read(&args.state_dir).context("state directory")?;
@@ -226,7 +228,10 @@ impl Trial {
         let loader = ComponentLoader::new(self.sources.runners(Some(kept))?, components);
         let found =
             devgate_core::survey_in(&args.state_dir, &start.policy, &self.node, &loader).context("state directory")?;
-        Ok((start, found))
+        // What was called here has seen a state that goes with the trial.
+        let serves = |plugin: &&Surveyed| plugin.outcome == Outcome::Answered;
+        loader.load_beforehand(found.iter().filter(serves).filter_map(|found| start.policy.plugins.get(&found.name)));
+        Ok((start, found, loader))
     }
 }
 
