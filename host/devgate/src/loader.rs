@@ -16,8 +16,13 @@ use std::sync::Arc;
 pub struct ComponentLoader {
     runners: Runners,
     components: Components,
-    /// What was loaded beforehand, and called by none yet, with the policy that it was loaded by.
-    ready: Mutex<BTreeMap<PluginName, (PluginPolicy, Arc<dyn Component>)>>,
+    ready: Mutex<BTreeMap<PluginName, Ready>>,
+}
+
+/// A component that was loaded beforehand, and called by none yet.
+struct Ready {
+    loaded_by: PluginPolicy,
+    component: Arc<dyn Component>,
 }
 
 impl ComponentLoader {
@@ -31,7 +36,7 @@ impl ComponentLoader {
         for policy in plugins {
             // Who asks is told why not.
             if let Ok(component) = self.load(policy) {
-                self.ready.lock().insert(policy.name.clone(), (policy.clone(), component));
+                self.ready.lock().insert(policy.name.clone(), Ready { loaded_by: policy.clone(), component });
             }
         }
     }
@@ -51,8 +56,8 @@ impl ComponentLoader {
 impl Loader for ComponentLoader {
     fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
         let ready = self.ready.lock().remove(&policy.name);
-        if let Some((_, component)) = ready.filter(|(loaded_by, _)| loaded_by == policy) {
-            return Ok(component);
+        if let Some(ready) = ready.filter(|ready| ready.loaded_by == *policy) {
+            return Ok(ready.component);
         }
         let (what, sha256) = match &policy.component {
             ComponentSource::File { sha256, .. } => ("file", *sha256),

@@ -143,7 +143,9 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         (stop, hangup),
         (handed_over, may_fail),
     ));
-    runtime.shutdown_timeout(LAST_PATIENCE);
+    // What is saved by now is as much as after a fault, and the next host waits.
+    let patience = if matches!(result, Ok(End::HandedOver)) { Duration::ZERO } else { LAST_PATIENCE };
+    runtime.shutdown_timeout(patience);
     if let Some(audit) = audit {
         audit.flush(LAST_WORDS);
     }

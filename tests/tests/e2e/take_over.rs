@@ -89,7 +89,7 @@ async fn the_next_host_takes_over_and_the_kubelet_misses_the_devices_for_a_momen
 async fn a_host_that_would_offer_less_asks_for_nothing() -> anyhow::Result<()> {
     let mut host = started().await?;
     let (text, less) = (std::fs::read_to_string(host.dir().join("policy.yaml"))?, host.dir().join("less.yaml"));
-    let held = host.kubelet.held("a", "main").into_iter().flat_map(|(_, ids)| ids).next().context("a device")?;
+    let held = host.kubelet.held("a", "main").into_values().flatten().next().context("a device")?;
     std::fs::write(&less, format!("{text}    except: [{{id: \"{held}\"}}]\n"))?;
     host.policy_at("less.yaml");
     let mut first = next(&mut host, "next")?;

@@ -97,7 +97,7 @@ fn in_a_state_directory_components_have_a_copy_of_what_they_stored() {
     let policy = parse(&format!("{head}{}    state: true\n", entry("gpus", "pci", "")));
     let loader = FakeLoader::with([("gpus.wasm", fake)]);
     let surveyed = survey_in(dir.path(), &policy, &node(), loader.as_ref()).unwrap();
-    assert!(surveyed[0].units.iter().any(|unit| unit.id.as_str() == "kept"), "{surveyed:?}");
+    assert!(surveyed[0].units.iter().any(|unit| unit.record.id.as_str() == "kept"), "{surveyed:?}");
     assert_eq!(*stored().load().unwrap(), *b"kept");
 }
 

@@ -6,9 +6,8 @@ use devgate_fake_kubelet::Pod;
 use devgate_tests::{Host, Kind, Setup, generic_policy};
 use std::time::{Duration, Instant};
 
-const PLUGINS: u32 = 8;
-/// Devices of each, all of which pods have.
-const EACH: u32 = 125;
+/// Plugins, and devices of each, all of which pods have.
+const HELD: [(u32, u32); 3] = [(8, 8), (8, 125), (1, 1_000)];
 const TIMES: usize = 9;
 /// A host may take a while until it is asked and done.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -16,11 +15,18 @@ const LOOK: Duration = Duration::from_micros(500);
 
 /// Measures.
 pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
-    let kinds: Vec<_> = (0..PLUGINS).map(|class| Kind { class, count: EACH }).collect();
+    for (plugins, each) in HELD {
+        measure_with(table, plugins, each).await?;
+    }
+    Ok(())
+}
+
+async fn measure_with(table: &mut Table, plugins: u32, each: u32) -> anyhow::Result<()> {
+    let kinds: Vec<_> = (0..plugins).map(|class| Kind { class, count: each }).collect();
     let mut host = Setup::new(&generic_policy(&kinds)).of(&kinds).start().await?;
     for kind in &kinds {
-        host.allocatable(&kind.resource(), usize::try_from(EACH)?).await?;
-        let pod = Pod::new(&format!("holder{}", kind.class), &[(&kind.resource(), usize::try_from(EACH)?)]);
+        host.allocatable(&kind.resource(), usize::try_from(each)?).await?;
+        let pod = Pod::new(&format!("holder{}", kind.class), &[(&kind.resource(), usize::try_from(each)?)]);
         host.kubelet.admit(&pod).await?;
     }
     host.options(&["--take-over"]);
@@ -32,7 +38,7 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
         before.kill().await?;
     }
     let (median, worst) = median_and_p99(&mut gaps);
-    let what = format!("handover, {PLUGINS} plugins, {} held devices: the kubelet has fewer", PLUGINS * EACH);
+    let what = format!("handover, {plugins} plugins, {} held devices: the kubelet has fewer", plugins * each);
     table.budget(&format!("{what}, median"), median, "ms", 100.0);
     table.figure(&format!("{what}, worst of {TIMES}"), worst, "ms");
     Ok(())
@@ -41,7 +47,7 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
 /// From the first device that is missed until all are there.
 async fn gap(host: &Host, kinds: &[Kind]) -> anyhow::Result<Duration> {
     let has_all = || {
-        let has = |kind: &Kind| host.kubelet.allocatable(&kind.resource()) == usize::try_from(EACH).ok();
+        let has = |kind: &Kind| host.kubelet.allocatable(&kind.resource()) == usize::try_from(kind.count).ok();
         kinds.iter().all(has)
     };
     let (begun, mut since) = (Instant::now(), None);
