@@ -103,13 +103,13 @@ impl Survey {
         };
         let unit = |unit: SurveyedUnit| Unit {
             unhealthy: unit.causes.reason().map(ToString::to_string),
-            verdict: notes.verdicts.get(unit.id.as_str()).cloned(),
-            backing: unit.backing.iter().map(|device| device.name().to_owned()).collect(),
-            nodes: unit.nodes.iter().map(|n| format!("{} {}", n.node.path, n.grant.access)).collect(),
+            verdict: notes.verdicts.get(unit.record.id.as_str()).cloned(),
+            backing: unit.record.backing.iter().map(|device| device.name().to_owned()).collect(),
+            nodes: unit.nodes().map(|n| format!("{} {}", n.node.path, n.grant.access)).collect(),
             resource: unit.resource.to_string(),
-            id: unit.id.to_string(),
-            properties: unit.properties.into_iter().collect(),
-            numa_nodes: unit.numa_nodes,
+            id: unit.record.id.to_string(),
+            properties: unit.record.properties.iter().cloned().collect(),
+            numa_nodes: unit.record.numa_nodes.clone(),
         };
         Ok(Self {
             idle,

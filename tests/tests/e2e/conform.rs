@@ -290,7 +290,8 @@ fn a_pipeline_reads_the_results() -> anyhow::Result<()> {
 /// each of the nodes.
 #[test]
 fn every_component_with_a_recorded_node_has_full_marks() -> anyhow::Result<()> {
-    let mut pairs = vec![(root().join("deploy/policies/nvidia.yaml"), root().join("tests/nodes/hgx-h100.umockdev"))];
+    let by_nvidia = ["hgx-h100", "h200"].map(|node| format!("tests/nodes/{node}.umockdev"));
+    let mut pairs = by_nvidia.map(|node| (root().join("deploy/policies/nvidia.yaml"), root().join(node))).to_vec();
     for folder in std::fs::read_dir(root().join("guests"))? {
         let folder = folder?.path();
         let (policy, nodes) = (folder.join("policy.yaml"), folder.join("nodes"));
