@@ -4,6 +4,7 @@ use anyhow::{Context, ensure};
 use devgate_fake_kubelet::{Answer, Pod};
 use devgate_tests::{Host, Kind, Setup, generic_policy};
 use rustix::process::{Pid, Signal};
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -49,6 +50,8 @@ async fn is_said(host: &Host, what: &str, times: usize) -> anyhow::Result<()> {
 async fn the_next_host_takes_over_and_the_kubelet_misses_the_devices_for_a_moment() -> anyhow::Result<()> {
     let mut host = started().await?;
     let held = host.kubelet.held("a", "main");
+    let mode = std::fs::metadata(host.dir().join("state/host.sock"))?.permissions().mode();
+    ensure!(mode & 0o777 == 0o600, "{mode:o}: others may ask it to hand over");
     let mut first = next(&mut host, "next")?;
     let (mut gone, mut gap) = (None, None);
     let deadline = Instant::now() + Duration::from_secs(60);
