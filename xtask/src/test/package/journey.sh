@@ -98,7 +98,7 @@ find / -path /proc -prune -o -path /sys -prune -o -type s -print >/tmp/sockets
 ok grep -q '^/run/systemd/private$' /tmp/sockets
 while read -r socket; do
     case $socket in
-    /run/systemd/notify | /run/devgate/* | /var/lib/kubelet/device-plugins/* | /var/lib/kubelet/pod-resources/*) ;;
+    /run/systemd/notify | /run/devgate/* | /var/lib/devgate/host.sock | /var/lib/kubelet/device-plugins/* | /var/lib/kubelet/pod-resources/*) ;;
     *) refused inside /usr/local/bin/knock "$socket" ;;
     esac
 done </tmp/sockets
