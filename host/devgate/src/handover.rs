@@ -22,7 +22,7 @@ mod less;
 mod standby;
 
 pub(crate) use handed_over::HandedOver;
-pub(crate) use standby::{Standby, Tried, pause};
+pub(crate) use standby::{Standby, Tried};
 
 use crate::cli::RunArgs;
 use crate::confinement::Fence;

@@ -39,14 +39,12 @@ struct OfferedDevice {
     unlisted: bool,
 }
 
-/// Plugins that fail, for people.
-pub(super) fn failing(found: &[Surveyed]) -> impl Iterator<Item = String> {
-    found.iter().filter_map(|plugin| match &plugin.outcome {
-        Outcome::NotLoaded(why) => Some(why.to_string()),
-        Outcome::Failed(why) => Some(why.clone()),
-        Outcome::Blind(why) => Some(format!("plugin {}: {why}", plugin.name)),
-        Outcome::Idle | Outcome::Answered => None,
-    })
+/// Why a plugin fails, if it does; in one line, for people.
+pub(super) fn failure(plugin: &Surveyed) -> Option<String> {
+    let why = plugin.outcome.why()?;
+    let why = why.lines().map(str::trim).collect::<Vec<_>>().join(", ");
+    // The others name it.
+    Some(if matches!(plugin.outcome, Outcome::Blind(_)) { format!("plugin {}: {why}", plugin.name) } else { why })
 }
 
 /// Why a device that a pod has, and that is not listed, would be lost; nothing where its component may only not see it meanwhile.
@@ -69,8 +67,7 @@ pub(super) fn less(offered: &Offered, found: &[Surveyed], wanted: TakeOver) -> V
         let mut all = offered.plugins.iter();
         all.all(|before| before.name != plugin.name.as_str() || before.reason.is_none())
     };
-    let mut less: Vec<String> =
-        found.iter().filter(works).flat_map(|plugin| failing(std::slice::from_ref(plugin))).collect();
+    let mut less: Vec<String> = found.iter().filter(works).filter_map(failure).collect();
     if wanted == TakeOver::Fewer {
         return less;
     }
@@ -78,7 +75,7 @@ pub(super) fn less(offered: &Offered, found: &[Surveyed], wanted: TakeOver) -> V
     let units: BTreeMap<_, _> = units.map(|unit| ((unit.resource.as_str(), unit.record.id.as_str()), unit)).collect();
     for plugin in &offered.plugins {
         let now = found.iter().find(|one| one.name.as_str() == plugin.name);
-        if now.is_some_and(|now| failing(std::slice::from_ref(now)).next().is_some()) {
+        if now.is_some_and(|now| failure(now).is_some()) {
             continue;
         }
         for resource in &plugin.resources {

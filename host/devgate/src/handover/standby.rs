@@ -1,6 +1,6 @@
 //! A host that waits for another one: whether it would offer as much, and asking that one to hand over.
 
-use super::less::{Offered, failing, less};
+use super::less::{Offered, failure, less};
 use super::{HandedOver, PATH};
 use crate::cli::{RunArgs, TakeOver};
 use crate::components::Components;
@@ -13,11 +13,11 @@ use devgate_core::{HOST_SOCKET, Outcome, Recorded, Surveyed};
 use devgate_node::Node;
 use devgate_runner::CodeCache;
 use devgate_types::{Mutex, PluginName, escape};
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// How long after it could not take over a host tries again the first time, and at most; twice as long each time.
@@ -28,8 +28,9 @@ const LONG: Duration = Duration::from_secs(600);
 const ENDS: Duration = Duration::from_secs(60);
 /// How long a host that has just got the state directory may take until its socket is there.
 const STARTS: Duration = Duration::from_secs(5);
-/// How often it is looked whether the state directory can be had.
-const LOOKS: Duration = Duration::from_millis(10);
+/// How often it is looked whether the state directory can be had; and how often once the host that has it is asked to end for this one.
+const LOOKS: Duration = Duration::from_millis(100);
+const SOON: Duration = Duration::from_millis(5);
 /// The most devices that are named.
 const NAMED: usize = 3;
 
@@ -39,8 +40,9 @@ pub(crate) struct Standby {
     trial: Option<Trial>,
 }
 
-#[derive(Default)]
 struct Progress {
+    /// Which thread looks at the state directory, in [`Standby::pause`].
+    looks: Thread,
     /// What the host that serves was asked with, if it did not say no: it ends for this one, and comes back where this one ends.
     tried: Mutex<Option<Tried>>,
     /// Whether probes are told that this one is ready.
@@ -75,10 +77,10 @@ enum Answer {
 }
 
 impl Standby {
-    /// A host that asks to take over, if it was told to and did not hand over itself.
+    /// A host that asks to take over, if it was told to and did not hand over itself. The calling thread is to look at the state directory.
     pub(crate) fn new(args: &RunArgs, node: &Node, sources: Sources, handed_over: &mut HandedOver) -> Self {
-        let progress = Arc::<Progress>::default();
-        progress.is_ready.store(handed_over.is_so(), Ordering::SeqCst);
+        let is_ready = Arc::new(AtomicBool::new(handed_over.is_so()));
+        let progress = Arc::new(Progress { looks: std::thread::current(), tried: Mutex::default(), is_ready });
         let wanted = args.take_over.filter(|_| !handed_over.is_so());
         let trial = wanted.map(|wanted| Trial {
             id: handed_over.id(),
@@ -110,11 +112,21 @@ impl Standby {
     pub(crate) fn tried(&self) -> Option<Tried> {
         self.progress.tried.lock().take()
     }
+
+    /// Waits until the state directory is to be looked at again.
+    pub(crate) fn pause(&self) {
+        let is_asked = self.progress.tried.lock().is_some();
+        std::thread::park_timeout(if is_asked { SOON } else { LOOKS });
+    }
 }
 
-/// Waits until the state directory is to be looked at again.
-pub(crate) fn pause() {
-    std::thread::sleep(LOOKS);
+impl Tried {
+    /// The same with runners for the plugins that answer: those that were called in the trial have seen a state that goes with it.
+    fn with_runners(self, found: &[Surveyed]) -> Self {
+        let answer = found.iter().filter(|plugin| plugin.outcome == Outcome::Answered);
+        self.loader.load_beforehand(answer.filter_map(|plugin| self.start.policy.plugins.get(&plugin.name)));
+        self
+    }
 }
 
 impl Trial {
@@ -158,17 +170,19 @@ impl Trial {
             }
         };
         let (start, found, loader) = looked.context("the trial")??;
+        let fails: Vec<_> = found.iter().filter_map(|plugin| Some((plugin.name.clone(), failure(plugin)?))).collect();
         if self.is_unable().await? {
-            self.found_out(&found)?;
+            self.found_out(&fails)?;
             return Ok(Answer::Unable);
         }
         let socket = self.socket();
         let offered: Offered = ask::status_of(&socket).await.context("the devgate that serves cannot be asked")?;
         said(&less(&offered, &found, self.wanted), "it would offer less than the devgate that serves")?;
-        let fail = found.iter().filter(|plugin| failing(std::slice::from_ref(*plugin)).next().is_some());
+        let tried = Tried { start, loader, fail: fails.into_iter().map(|(name, _)| name).collect() };
+        let tried = tokio::task::spawn_blocking(move || tried.with_runners(&found)).await.context("the runners")?;
         // Before it is asked: it may end before its answer is here, or its answer may be lost.
-        let fail = fail.map(|plugin| plugin.name.clone()).collect();
-        *self.progress.tried.lock() = Some(Tried { start, loader, fail });
+        *self.progress.tried.lock() = Some(tried);
+        self.progress.looks.unpark();
         let taken = ask::take_over(&socket, &format!("{PATH}?{}", self.id)).await;
         if matches!(taken, Err(NotTaken::Refused(_))) {
             self.progress.tried.lock().take();
@@ -178,7 +192,7 @@ impl Trial {
         Ok(Answer::Yes)
     }
 
-    /// Whether the host that serves has no socket on which it could be asked, as one of a version before 0.2 has not.
+    /// Whether the host that serves has no socket on which it could be asked, as a version without `--take-over` has not.
     async fn is_unable(&self) -> anyhow::Result<bool> {
         let socket = self.socket();
         let is_there = || async { ask::is_answered(&socket).await.with_context(|| socket.display().to_string()) };
@@ -190,12 +204,10 @@ impl Trial {
     }
 
     /// Has the rollout end a host that cannot be asked, as it does once this one is ready.
-    fn found_out(&self, found: &[Surveyed]) -> anyhow::Result<()> {
+    fn found_out(&self, fails: &[(PluginName, String)]) -> anyhow::Result<()> {
         if self.wanted == TakeOver::AsMany {
-            said(
-                &failing(found).collect::<Vec<_>>(),
-                "the devgate that serves cannot be asked to hand over, and here",
-            )?;
+            let fails: Vec<_> = fails.iter().map(|(_, why)| why.clone()).collect();
+            said(&fails, "the devgate that serves cannot be asked to hand over, and here")?;
         }
         if !self.progress.is_ready.swap(true, Ordering::SeqCst) {
             tracing::warn!(
@@ -228,9 +240,6 @@ impl Trial {
         let loader = ComponentLoader::new(self.sources.runners(Some(kept))?, components);
         let found =
             devgate_core::survey_in(&args.state_dir, &start.policy, &self.node, &loader).context("state directory")?;
-        // What was called here has seen a state that goes with the trial.
-        let serves = |plugin: &&Surveyed| plugin.outcome == Outcome::Answered;
-        loader.load_beforehand(found.iter().filter(serves).filter_map(|found| start.policy.plugins.get(&found.name)));
         Ok((start, found, loader))
     }
 }

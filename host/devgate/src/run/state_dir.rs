@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-/// How long one that handed over leaves the state directory to the one that it made way for, which looks all the while.
+/// How long one that handed over leaves the state directory to the one that it made way for.
 const AFTER_YOU: Duration = Duration::from_secs(1);
 
 /// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
@@ -45,7 +45,7 @@ pub(super) fn lock(
     }
     let lock = StateDirLock::of_host(&args.state_dir, || {
         waiting.get_or_insert_with(|| begin(standby));
-        handover::pause();
+        standby.pause();
         !stop.is_cancelled()
     });
     if let Some(waiting) = waiting {

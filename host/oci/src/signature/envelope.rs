@@ -11,15 +11,13 @@ pub const STATEMENT: &str = "application/vnd.in-toto+json";
 /// What an envelope states, whoever has signed it; `None` if it states nothing that can be read.
 #[must_use]
 pub fn stated(envelope: &Value) -> Option<Value> {
-    let payload = STANDARD.decode(text(envelope, "/payload")?).ok()?;
-    (text(envelope, "/payloadType")? == STATEMENT).then_some(())?;
-    serde_json::from_slice(&payload).ok()
+    statement(envelope, &payload(envelope)?)
 }
 
 /// What an envelope states, if one of the keys has signed that.
 #[must_use]
 pub fn signed(envelope: &Value, keys: &[PublicKey]) -> Option<Value> {
-    let payload = STANDARD.decode(text(envelope, "/payload")?).ok()?;
+    let payload = payload(envelope)?;
     let message = to_be_signed(text(envelope, "/payloadType")?, &payload);
     let is_signed = |one: &Value| {
         let signature = text(one, "/sig").and_then(|sig| STANDARD.decode(sig).ok());
@@ -27,7 +25,16 @@ pub fn signed(envelope: &Value, keys: &[PublicKey]) -> Option<Value> {
     };
     // Only what a key has signed is worth reading.
     envelope.get("signatures")?.as_array()?.iter().any(is_signed).then_some(())?;
-    stated(envelope)
+    statement(envelope, &payload)
+}
+
+fn payload(envelope: &Value) -> Option<Vec<u8>> {
+    STANDARD.decode(text(envelope, "/payload")?).ok()
+}
+
+fn statement(envelope: &Value, payload: &[u8]) -> Option<Value> {
+    (text(envelope, "/payloadType")? == STATEMENT).then_some(())?;
+    serde_json::from_slice(payload).ok()
 }
 
 /// The SHA-256 digests of what is stated about, in hexadecimal digits (in-toto attestation framework, "Statement layer").
