@@ -15,7 +15,7 @@
 //! Two are never registered at once: who has the lock of the state directory serves. The one that handed over is the same process of the
 //! same container, begun anew by `execve`, so that no thread or file of what it was is left. It answers to probes as ready, since the
 //! controller of a DaemonSet takes away a pod that is not ready beside a newer one; a ready one stays until the newer one was ready for a
-//! while.
+//! while. After 30 s it is ready no more, so that a controller that has missed that moment looks again.
 
 mod handed_over;
 mod less;

@@ -87,6 +87,30 @@ async fn the_next_host_takes_over_and_the_kubelet_misses_the_devices_for_a_momen
     Ok(())
 }
 
+/// The controller of a DaemonSet ends one that is not ready, where it has missed that the next one is.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_handed_over_is_ready_until_the_next_one_has_stayed() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    let mut first = next(&mut host, "next")?;
+    is_said(&host, STANDS_BY, 1).await?;
+    host.logged(|line| line.message.contains("took over, and serves well")).await?;
+    ensure!(readyz(&host, "status.sock").await?.contains("200"), "not ready as soon as it handed over");
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while !readyz(&host, "status.sock").await?.contains("503") {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        Ok::<_, anyhow::Error>(())
+    })
+    .await
+    .context("it stays ready")??;
+    // It serves again all the same.
+    ensure!(host.end(Signal::TERM).await?.success());
+    is_said(&host, "this one serves again", 1).await?;
+    host.allocatable(&KIND.resource(), 3).await?;
+    first.kill().await?;
+    Ok(())
+}
+
 /// A version or a policy with which devices would go stops at the first node, until it is corrected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_would_offer_less_asks_for_nothing() -> anyhow::Result<()> {

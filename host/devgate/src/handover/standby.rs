@@ -31,6 +31,8 @@ const STARTS: Duration = Duration::from_secs(5);
 /// How often it is looked whether the state directory can be had; and how often once the host that has it is asked to end for this one.
 const LOOKS: Duration = Duration::from_millis(100);
 const SOON: Duration = Duration::from_millis(5);
+/// How long one that handed over tells probes that it is ready: by then, the one that took over gave up or has served well for a while.
+const IS_NEEDED: Duration = Duration::from_secs(30);
 /// The most devices that are named.
 const NAMED: usize = 3;
 
@@ -96,9 +98,18 @@ impl Standby {
     /// What is to be polled while it waits, once.
     pub(crate) fn asking(&mut self) -> impl Future<Output = ()> + Send + use<> {
         let trial = self.trial.take();
+        let has_handed_over = self.progress.is_ready.load(Ordering::SeqCst);
+        let is_ready = self.is_ready();
         async move {
-            if let Some(trial) = trial {
-                trial.take_over().await;
+            match trial {
+                Some(trial) => trial.take_over().await,
+                None if has_handed_over => {
+                    tokio::time::sleep(IS_NEEDED).await;
+                    // The controller of a DaemonSet looks for what it may end when a pod was ready for `minReadySeconds`, but not where another
+                    // pod's look is due sooner, which may be too early. That this pod is not ready has it look once more.
+                    is_ready.store(false, Ordering::SeqCst);
+                }
+                None => {}
             }
         }
     }

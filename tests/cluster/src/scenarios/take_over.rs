@@ -110,7 +110,7 @@ fn roll(cluster: &Cluster, what: &str, change: &[&str], notes: &mut Vec<String>)
 }
 
 /// How long the kubelet has fewer devices, until something is seen.
-fn lacks(cluster: &Cluster, is_seen: impl Fn() -> Result<bool>) -> Result<Duration> {
+fn lacks(cluster: &Cluster, mut is_seen: impl FnMut() -> Result<bool>) -> Result<Duration> {
     let all = cluster.disks.names().len();
     let (begun, mut fewer, mut since) = (Instant::now(), Duration::ZERO, None::<Instant>);
     let mut asked = Instant::now();
@@ -159,23 +159,18 @@ fn breaks(cluster: &Cluster, old: &str, arg: &str, dies: Option<Duration>) -> Re
     let logs_of_old = || cluster.kubectl(&["-n", "devgate", "logs", old]);
     let came_back = || Ok::<_, anyhow::Error>(logs_of_old()?.matches("this one serves again").count());
     let before = came_back()?;
-    let killed = AtomicBool::new(dies.is_none());
     let lacked = std::thread::scope(|scope| {
-        let killing = dies.map(|after| scope.spawn(move || kill(cluster, old, after)));
-        let lacked = lacks(cluster, || {
-            if killing.as_ref().is_some_and(|killing| killing.is_finished()) {
-                killed.store(true, Ordering::SeqCst);
+        let mut killing = dies.map(|after| scope.spawn(move || kill(cluster, old, after)));
+        lacks(cluster, || {
+            if let Some(killed) = killing.take_if(|killing| killing.is_finished()) {
+                killed.join().map_err(|_| anyhow!("the thread that kills panicked"))??;
             }
             if arg.starts_with("--policy") {
                 let pod = next(cluster, old)?;
                 return Ok(pod["status"]["containerStatuses"][0]["restartCount"].as_u64() > Some(1));
             }
-            Ok(killed.load(Ordering::SeqCst) && came_back()? > before)
-        });
-        if let Some(killing) = killing {
-            killing.join().map_err(|_| anyhow!("the thread that kills panicked"))??;
-        }
-        lacked
+            Ok(killing.is_none() && came_back()? > before)
+        })
     })?;
     ensure!(names(cluster)?.iter().any(|name| name == old), "{old} is gone");
     cluster.kubectl(&["-n", "devgate", "rollout", "undo", "daemonset/devgate"])?;
@@ -193,15 +188,17 @@ fn breaks(cluster: &Cluster, old: &str, arg: &str, dies: Option<Duration>) -> Re
 
 /// Kills the next one so long after it registered.
 fn kill(cluster: &Cluster, old: &str, after: Duration) -> Result<()> {
-    let pod = until("the next one to register", 60, || {
+    let name = until("the next one to register", 60, || {
         let pod = next(cluster, old)?;
         let log = log_of(cluster, &pod)?;
         ensure!(log.contains("registered with the kubelet"), "{log}");
-        Ok(pod)
+        Ok(pod["metadata"]["name"].as_str().context("a pod's name")?.to_owned())
     })?;
     std::thread::sleep(after);
-    let id = pod["status"]["containerStatuses"][0]["containerID"].as_str().context("a container's id")?;
-    let id = id.rsplit('/').next().unwrap_or(id);
+    // Asked of the runtime: in the pod's status, the kubelet says it some time after the container began.
+    let of_pod = format!(r#"labels."io.kubernetes.pod.name"=="{name}",labels."io.cri-containerd.kind"=="container""#);
+    let ids = cluster.ctr(&["containers", "list", "--quiet", &of_pod])?;
+    let id = ids.lines().next().with_context(|| format!("the runtime has no container of {name}"))?;
     cluster.ctr(&["tasks", "kill", "--signal", "SIGKILL", id]).map(drop)
 }
 
