@@ -20,6 +20,7 @@ mod new;
 mod node;
 mod pack;
 mod plan;
+mod policy_schema;
 mod push;
 mod query;
 mod record;
@@ -88,6 +89,6 @@ fn main() -> ExitCode {
 }
 
 fn sources(node: OpenNode) -> Sources {
-    let (programs, puller, config) = (Programs::beside_or_own, Program::puller_or_own, config_schema::look);
-    Sources { node, programs, puller, config }
+    let (programs, puller) = (Programs::beside_or_own, Program::puller_or_own);
+    Sources { node, programs, puller, config: config_schema::look, version: policy_schema::look }
 }

@@ -12,6 +12,7 @@ mod placeholders;
 mod pods;
 mod running;
 mod text;
+mod version;
 
 use crate::cli::{CheckArgs, Output};
 use crate::confinement::Fence;
@@ -20,7 +21,7 @@ use crate::{exit, output, policy};
 use component::ComponentFacts;
 use devgate_core::Grants;
 use devgate_node::{LogSource, Node};
-use devgate_policy::PluginPolicy;
+use devgate_policy::{Origin, PluginPolicy, Policy};
 use devgate_runner::Runners;
 use finding::{Counts, Finding};
 use grants::GrantFacts;
@@ -120,7 +121,11 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
             findings,
         });
     }
-    placeholders::look(&args.place.policy, &policy, &mut plugins);
+    let (_, texts) = policy::read_texts(&args.place.policy)?;
+    placeholders::look(&texts, &policy, &mut plugins);
+    if let Some(version) = &args.version {
+        version::look(version, sources.version, &texts, &policy, &mut plugins)?;
+    }
     if args.run {
         running::look(runners, &components, &policy, &node, &mut plugins);
     }
@@ -142,6 +147,19 @@ fn kernel_log(node: &Node, plugin: &PluginPolicy, findings: &mut Vec<Finding>) -
         findings.push(Finding::warning("kernel-log-off", Some(&plugin.origin), message));
     }
     Some(source.to_string())
+}
+
+/// The report of the plugin in whose entry a line of the policy stands; of the first one for what stands before all.
+fn of_line<'a>(
+    policy: &Policy,
+    reports: &'a mut [PluginReport],
+    file: &str,
+    line: u32,
+) -> Option<(Origin, &'a mut PluginReport)> {
+    let origins = policy.plugins.values().map(|plugin| &plugin.origin).enumerate();
+    let own = origins.filter(|(_, origin)| *origin.file == *file && origin.line <= line);
+    let index = own.max_by_key(|(_, origin)| origin.line).map_or(0, |(index, _)| index);
+    Some((Origin { file: file.into(), line }, reports.get_mut(index)?))
 }
 
 impl Report {

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         programs: Programs::beside,
         puller: Program::puller,
         config: |_, _| Vec::new(),
+        version: |_, _| Err(exit::with_code(exit::USAGE, "--for: is an option of devgatectl's check".to_owned())),
     };
     match devgate::run(&Cli::parse().command, sources) {
         Ok(code) => code.into(),

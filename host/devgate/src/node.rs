@@ -40,6 +40,9 @@ impl Display for ConfigProblem {
     }
 }
 
+/// What an earlier version does not know of a file of the policy: by line, for people. Fails for a version that is not known here.
+pub type LookForVersion = fn(version: &str, text: &str) -> anyhow::Result<Vec<(u32, String)>>;
+
 /// What the commands of one program work with.
 #[derive(Clone, Copy)]
 pub struct Sources {
@@ -51,6 +54,8 @@ pub struct Sources {
     pub puller: fn() -> Result<Program, ProgramError>,
     /// What looks at a plugin's `config`.
     pub config: LookAtConfig,
+    /// What knows the policies of earlier versions.
+    pub version: LookForVersion,
 }
 
 impl Sources {

@@ -90,6 +90,36 @@ fn the_schema_travels_with_the_component_and_is_printed_as_its_author_wrote_it()
     Ok(())
 }
 
+/// The schema of the whole policy is another one: each version's own.
+#[test]
+fn check_says_what_an_earlier_version_would_refuse() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    place.pack(&[])?;
+    let (policy, node) = (place.at("policy.yaml"), place.at("nodes/one.umockdev"));
+    let refused = |program| place.check(program, &["--node-root", &node, "--for", "0.1.0"]);
+    let of = |report: &Value| -> Vec<Value> {
+        let findings = report["plugins"][0]["findings"].as_array().cloned().unwrap_or_default();
+        findings.into_iter().filter(|finding| finding["code"] == "version-refuses").collect()
+    };
+    let (code, report) = refused(devgatectl()?)?;
+    assert_eq!((code, of(&report)), (Some(0), vec![]), "{report}");
+    place.write("policy.yaml", &format!("{POLICY}    containers: {{release-hook: true}}\n"))?;
+    let (code, report) = refused(devgatectl()?)?;
+    let found = of(&report);
+    assert_eq!((code, found.len()), (Some(5), 1), "{report}");
+    assert_eq!(found[0]["at"], format!("{policy}:9"));
+    assert_eq!(found[0]["message"], "acme.containers.release-hook: devgate 0.1.0 does not know this key");
+    for (program, version, why) in [
+        (devgatectl()?, "0.0.9", "--for: 0.0.9 is none of the versions that are known here: 0.1.0"),
+        (devgate()?, "0.1.0", "--for: is an option of devgatectl's check"),
+    ] {
+        let output = Command::new(program).args(["check", "--for", version, "--policy", &policy]).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(why), "{said}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_schema_that_is_none_is_not_packed_and_neither_is_a_policy_that_it_refuses() -> anyhow::Result<()> {
     let place = Place::new()?;

@@ -139,6 +139,22 @@ async fn a_host_that_would_offer_less_asks_for_nothing() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// An earlier version leaves what it cannot read to the one that wrote it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_cannot_read_what_is_kept_leaves_the_newer_one_serving() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    let newer = host.dir().join("state/handed-out.json");
+    std::fs::write(&newer, r#"{"version": 99}"#)?;
+    let mut first = next(&mut host, "next")?;
+    let line = host.logged(|line| line.message.contains("cannot take over")).await?;
+    let why = "this version does not know what was handed out: handed-out.json has version 99, of a newer devgate";
+    ensure!(line.message.contains(why), "{}", line.message);
+    ensure!(first.try_wait()?.is_none());
+    host.kubelet.admit(&Pod::new("b", &[(&KIND.resource(), 2)])).await?;
+    first.kill().await?;
+    Ok(())
+}
+
 /// Neither is one taken over from with a policy that loses what pods have, though nothing of that is free.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_pods_have_is_not_lost_by_a_selector_or_replicas() -> anyhow::Result<()> {

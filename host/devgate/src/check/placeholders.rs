@@ -1,35 +1,21 @@
 //! What a skeleton leaves to its author, and is not filled in yet.
 
-use super::PluginReport;
 use super::finding::Finding;
-use crate::policy;
-use devgate_policy::{Origin, Policy};
-use std::path::PathBuf;
+use super::{PluginReport, of_line};
+use crate::policy::Texts;
+use devgate_policy::Policy;
 
 /// What `devgatectl inspect --output policy` writes in place of what it cannot know.
 const PLACEHOLDER: &str = "CHANGE-ME";
 
 /// Finds it in the policy's files, outside of comments.
-pub(super) fn look(paths: &[PathBuf], policy: &Policy, reports: &mut [PluginReport]) {
-    for file in paths.iter().filter_map(|path| policy::files(path).ok()).flatten() {
-        // What cannot be read by now was a moment ago, and is not what was parsed.
-        let Ok(text) = std::fs::read_to_string(&file) else {
-            continue;
-        };
-        let name = file.display().to_string();
-        for (number, line) in (1..).zip(text.lines()) {
-            if !without_comment(line).contains(PLACEHOLDER) {
-                continue;
-            }
-            let all = policy.plugins.values().map(|plugin| &plugin.origin).zip(&mut *reports);
-            let own = all.filter(|(origin, _)| *origin.file == *name && origin.line <= number);
-            let Some((_, report)) = own.max_by_key(|(origin, _)| origin.line) else {
-                continue;
-            };
-            let (file, line) = (name.as_str().into(), number);
+pub(super) fn look(texts: &Texts, policy: &Policy, reports: &mut [PluginReport]) {
+    for (file, text) in texts {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| without_comment(line).contains(PLACEHOLDER));
+        for (line, _) in lines {
+            let Some((at, report)) = of_line(policy, reports, file, line) else { continue };
             let why = "stands where the skeleton of a policy could not know: put in what is meant";
-            let finding = Finding::error("placeholder", Some(&Origin { file, line }), format!("{PLACEHOLDER} {why}"));
-            report.findings.push(finding);
+            report.findings.push(Finding::error("placeholder", Some(&at), format!("{PLACEHOLDER} {why}")));
         }
     }
 }

@@ -117,6 +117,7 @@ Examples:
   devgate check --policy policy.yaml                                this node
   devgatectl check --policy policy.d --node-root recorded.umockdev     a recorded one, anywhere
   devgatectl check --policy policy.d --nodes nodes --strict            all kinds of nodes that are recorded there
+  devgatectl check --policy policy.d --nodes nodes --for 0.1.0         whether that version would take it
   devgate check --policy policy.yaml --run                          start each component once, too
   devgate check --policy policy.yaml --strict --output json         in a pipeline
   kubectl -n devgate exec POD -- devgate check                      in a cluster, the policy that came to the node
@@ -142,6 +143,10 @@ pub struct CheckArgs {
     /// said only where it matches nothing on any; each finding once, with its nodes. For devgatectl
     #[arg(long, value_name = "PATH", conflicts_with = "node_root")]
     pub(crate) nodes: Vec<PathBuf>,
+
+    /// Say what an earlier version would refuse of the policy, before a node goes back to it: 0.1.0. For devgatectl
+    #[arg(long = "for", value_name = "VERSION")]
+    pub(crate) version: Option<String>,
 
     /// Load each component and ask it once for its devices and their health, as `explain` does
     #[arg(long)]
