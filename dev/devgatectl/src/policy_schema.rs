@@ -112,6 +112,13 @@ plugins:
     }
 
     #[test]
+    fn each_version_of_the_changelog_is_known() {
+        let log = include_str!("../../../CHANGELOG.md");
+        let released = log.lines().filter_map(|line| line.strip_prefix("## ")).filter(|title| *title != "Unreleased");
+        assert!(released.eq(VERSIONS.map(|(name, _)| name)), "copy docs/policy.schema.json of each release");
+    }
+
+    #[test]
     fn policies_of_a_version_are_what_it_takes() {
         let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/0.1.0");
         let mut read = 0;
