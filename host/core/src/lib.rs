@@ -68,6 +68,7 @@ pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight,
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use keyed_lock::KeyedLock;
 pub use loader::{LoadFailure, Loader};
+pub use look::Found;
 pub use plugin::{StatusReader, Surroundings};
 pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded};
 pub use state_dir_lock::{HOST_SOCKET, NotLocked, StateDirLock};

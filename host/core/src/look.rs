@@ -2,11 +2,12 @@
 
 use crate::call::CallHost;
 use crate::grants::Grants;
-use crate::units::{GrantedNode, PoolRecord, UnitRecord};
+use crate::inventory::Inventory;
+use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
 use devgate_node::Node;
 use devgate_types::component::{Call, CallKind, Component, Output};
 use devgate_types::{CallError, GuestFault, HostFault, ResourceName, UnitId, Verdict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How many devices the selectors match. A tree that is not there is a fault, not "no devices": what was known stands for a
@@ -48,6 +49,15 @@ fn changed_node(node: &Node, nodes: &[GrantedNode]) -> Option<String> {
 
 /// Units, and what was found of each.
 pub(crate) type Verdicts = Vec<(Vec<Arc<UnitRecord>>, Vec<Verdict>)>;
+
+/// What a component was found to offer by a trial, for a plugin that goes on from there.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    pub(crate) inventory: Inventory,
+    pub(crate) rejected: BTreeSet<Rejection>,
+    /// What was found of each unit.
+    pub(crate) verdicts: Verdicts,
+}
 
 /// The component's verdicts on all units of these pools, each pool with capabilities of its own.
 pub(crate) fn all_verdicts(

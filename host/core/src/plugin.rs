@@ -19,6 +19,7 @@ use crate::backoff::Backoff;
 use crate::calls::Calls;
 use crate::id_rate_limit::IdRateLimit;
 use crate::ledger::PluginIndex;
+use crate::look::Found;
 use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
 use crate::survey::Surveyed;
@@ -49,6 +50,8 @@ const ORDER_PATIENCE: Duration = Duration::from_secs(30);
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
 const IDLE_SHARE: u32 = 50;
+/// How long a component is not asked while what a trial found is registered and listed, which takes the processor.
+const LISTED: Duration = Duration::from_millis(300);
 /// The longest pause between two looks that comes of this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -68,6 +71,8 @@ pub(crate) struct Plugin {
     commands: mpsc::Receiver<Command>,
     /// What was tried and found good, until it is switched to.
     candidate: Option<Candidate>,
+    /// What a trial found before the host started, until it is offered.
+    found: Option<Found>,
     /// Whom it waits for.
     order: Order,
     /// Resources that are going away, and since when they are offered empty.
@@ -116,6 +121,7 @@ impl Plugin {
             relabel: true,
             commands,
             candidate: None,
+            found: None,
             order: Order::default(),
             farewell: BTreeMap::new(),
             forgotten: 0,
@@ -124,6 +130,11 @@ impl Plugin {
         };
         plugin.watch_node();
         plugin
+    }
+
+    /// The same, which offers at first what a trial found.
+    pub(crate) fn from(self, found: Option<Found>) -> Self {
+        Self { found, ..self }
     }
 
     /// Is woken from now on by what happens to what there is now.
@@ -156,6 +167,9 @@ impl Plugin {
         let mut ledger = self.core.ledger.subscribe(self.core.index);
         let mut next_enumerate = Instant::now();
         let mut debounce = Debounce::default();
+        if let Some(found) = self.found.take() {
+            self.go_on_from(found, component).await;
+        }
         loop {
             let started = Instant::now();
             self.core.recorder.record_alive(self.busy());
@@ -220,6 +234,20 @@ impl Plugin {
                 }
                 break;
             }
+        }
+    }
+
+    /// Offers what a trial found a moment ago, but for what is gone since. What there is now is asked for next.
+    async fn go_on_from(&mut self, found: Found, component: &Arc<dyn Component>) {
+        self.take_answer(found.inventory, found.rejected);
+        for (units, verdicts) in found.verdicts {
+            self.apply_verdicts(&units, &verdicts);
+        }
+        if self.poll(component, false).await.is_ok() {
+            self.judge_order().await;
+            self.publish();
+            // Kubelet is to have the list first.
+            tokio::time::sleep(LISTED).await;
         }
     }
 

@@ -12,6 +12,7 @@ use crate::holders::HoldersFeed;
 use crate::keyed_lock::KeyedLock;
 use crate::labels::{self, NodeLabels};
 use crate::ledger::{Ledger, PluginIndex};
+use crate::look::Found;
 use crate::offer::Offers;
 use crate::plugin::{Command, Plugin, Shared, StatusReader, Surroundings};
 use crate::plugin_services::PluginServices;
@@ -65,6 +66,12 @@ impl Plugins {
     /// Starts one task for each entry of the policy. Needs a tokio runtime.
     #[must_use]
     pub fn start(policy: &Policy, around: Surroundings) -> Self {
+        Self::start_from(policy, around, BTreeMap::new())
+    }
+
+    /// The same, of plugins that offer at once what a trial in this process has found a moment before.
+    #[must_use]
+    pub fn start_from(policy: &Policy, around: Surroundings, mut found: BTreeMap<PluginName, Found>) -> Self {
         let watcher = Watcher::new(around.node.clone());
         around.allocations.is_in_boot(around.node.boot_id());
         let health_store = HealthStore::open(around.allocations.dir(), around.node.boot_id());
@@ -113,7 +120,7 @@ impl Plugins {
         for policy in policy.plugins.values() {
             let calls = plugins.calls(policy, None);
             let index = plugins.next_index();
-            plugins.begin(index, calls);
+            plugins.begin(index, calls, found.remove(&policy.name));
         }
         plugins
     }
@@ -137,12 +144,12 @@ impl Plugins {
         PluginIndex(self.indexes - 1)
     }
 
-    fn begin(&mut self, index: PluginIndex, calls: Arc<Calls>) {
+    fn begin(&mut self, index: PluginIndex, calls: Arc<Calls>, found: Option<Found>) {
         let (commands, obeyed) = mpsc::channel(COMMANDS);
         let name = calls.grants.policy.name.clone();
         let watched = self.failures.of_task(name.clone());
         let (shared, order, of_plugin) = (self.shared.clone(), self.order.clone(), Arc::clone(&calls));
-        let new = move || Plugin::new(index, of_plugin, obeyed, shared);
+        let new = move || Plugin::new(index, of_plugin, obeyed, shared).from(found);
         // One that is back before the one that was told to leave has ended begins where that ends.
         let begun = match self.places.try_lock(&[index]) {
             Some(place) => Ok((place, new())),
@@ -199,6 +206,12 @@ impl Plugins {
     pub fn label_in(&mut self, dir: &Path) {
         let labels = labels::keep(self.shared.labels.clone(), dir.to_owned());
         self.keepers.spawn(labels);
+    }
+
+    /// Hears of nothing that happens to the node any more, for a host that is about to end: the kernel takes some 40 ms to let go of a watch
+    /// of directories.
+    pub fn stop_listening(&self) {
+        self.shared.watcher.end();
     }
 
     /// Saves what is not saved yet, before the host ends, on a thread of its own, as all others may hang. Whether it is saved within

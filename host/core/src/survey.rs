@@ -10,7 +10,7 @@ use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
 use crate::loader::{LoadFailure, Loader};
-use crate::look::{all_verdicts, matched};
+use crate::look::{Found, Verdicts, all_verdicts, matched};
 use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
 use crate::state::Dir;
@@ -48,6 +48,8 @@ pub struct Surveyed {
     /// What was said in its calls: its component's lines, and what that asked for and does not get. At most 20 lines; nothing
     /// where the plugin runs, as they are in the log then.
     pub lines: Vec<Line>,
+    /// What a host goes on from, where the plugin answered and does not run: see [`crate::Plugins::start_from`].
+    pub found: Option<Found>,
 }
 
 /// How far a plugin gets.
@@ -133,6 +135,7 @@ impl Surveyed {
             unused: Vec::new(),
             labels: table.labels(policy, others),
             lines: Vec::new(),
+            found: None,
         }
     }
 }
@@ -177,6 +180,7 @@ struct Look {
     devices: usize,
     units: UnitTable,
     rejected: BTreeSet<Rejection>,
+    verdicts: Verdicts,
 }
 
 impl Look {
@@ -194,6 +198,7 @@ impl Look {
             devices: 0,
             units: UnitTable::default(),
             rejected: BTreeSet::new(),
+            verdicts: Verdicts::new(),
         };
         if let Err(outcome) = look.enumerate(loader) {
             look.outcome = outcome;
@@ -243,7 +248,10 @@ impl Look {
             Outcome::Answered => unused(&self.grants, self.units.inventory()),
             _ => Vec::new(),
         };
+        let inventory = self.units.inventory().clone();
+        let found = Found { inventory, rejected: self.rejected.clone(), verdicts: self.verdicts };
         Surveyed {
+            found: (self.outcome == Outcome::Answered).then_some(found),
             rejected: self.rejected.into_iter().collect(),
             unused,
             lines: self.log_capture.lines(),
@@ -261,8 +269,9 @@ impl Look {
         self.units.set(Cause::HardwareGone, &problems.collect());
         let unkept = HealthStore::open(None, None);
         let verdicts = all_verdicts(component.as_ref(), &|| self.host(), &pools);
-        for (units, verdicts) in verdicts.map_err(|error| self.failed("health", &error))? {
-            self.units.apply_verdicts(&units, &verdicts, &self.grants.policy, &unkept);
+        self.verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
+        for (units, verdicts) in &self.verdicts {
+            self.units.apply_verdicts(units, verdicts, &self.grants.policy, &unkept);
         }
         Ok(())
     }

@@ -35,6 +35,7 @@ struct Watching {
     /// How many watches there have been.
     number: u64,
     directories: BTreeMap<String, Told>,
+    is_over: bool,
 }
 
 impl Watcher {
@@ -49,6 +50,12 @@ impl Watcher {
         self.0.listen();
     }
 
+    /// Wakes no plugin any more, and lets go of what tells.
+    pub(crate) fn end(&self) {
+        let mut watching = self.0.watching.lock();
+        (watching.watch, watching.is_over) = (None, true);
+    }
+
     /// Wakes a plugin no more.
     pub(crate) fn forget(&self, index: PluginIndex) {
         self.0.interests.lock().remove(&index);
@@ -59,6 +66,9 @@ impl Inner {
     /// Listens to all that plugins are interested in.
     fn listen(self: &Arc<Self>) {
         let mut watching = self.watching.lock();
+        if watching.is_over {
+            return;
+        }
         let (mut directories, mut kernel_log, mut has_none) = (BTreeMap::new(), false, false);
         let interests: Vec<_> = self.interests.lock().values().map(Arc::clone).collect();
         for interest in &interests {

@@ -20,9 +20,10 @@
 mod handed_over;
 mod less;
 mod standby;
+mod trial;
 
 pub(crate) use handed_over::HandedOver;
-pub(crate) use standby::{Standby, Tried};
+pub(crate) use standby::Standby;
 
 use crate::cli::RunArgs;
 use crate::confinement::Fence;
@@ -52,8 +53,8 @@ const STAYS: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(250);
 /// The longest id of a standby.
 const MAX_ID: usize = 64;
-/// Until the answer is on its way to who asked.
-const ANSWERED: Duration = Duration::from_millis(20);
+/// Until the answer is on its way to who asked, and the kernel has let go of what tells of the node.
+const ANSWERED: Duration = Duration::from_millis(60);
 
 /// What a host that serves hands over by.
 pub(crate) struct Handover {
@@ -64,6 +65,8 @@ pub(crate) struct Handover {
     /// From which standby it keeps what it serves, and until when.
     keeps: Option<(String, Instant)>,
     has_handed_over: AtomicBool,
+    /// Cancelled shortly before `stop` is.
+    begins: CancellationToken,
 }
 
 /// Why a host goes on.
@@ -102,7 +105,8 @@ impl Handover {
             );
             (id.to_owned(), Instant::now() + keeps)
         });
-        Arc::new(Self { stop, in_force, fence, handed_over, keeps, has_handed_over: AtomicBool::new(false) })
+        let (has_handed_over, begins) = (AtomicBool::new(false), CancellationToken::new());
+        Arc::new(Self { stop, in_force, fence, handed_over, keeps, has_handed_over, begins })
     }
 
     /// Has this host finish what is under way and make way for the standby that has this id.
@@ -129,12 +133,18 @@ impl Handover {
             return Err(error.into());
         }
         tracing::info!("handing over to another devgate; allocations under way are finished");
+        self.begins.cancel();
         let stop = self.stop.clone();
         tokio::spawn(async move {
             tokio::time::sleep(ANSWERED).await;
             stop.cancel();
         });
         Ok(())
+    }
+
+    /// Waits until it is about to make way.
+    pub(crate) async fn begins(&self) {
+        self.begins.cancelled().await;
     }
 
     /// Whether it made way.

@@ -1,12 +1,13 @@
 //! `devgate run`: serves a node until it is told to stop.
 
 mod state_dir;
+mod unmounted;
 
 use crate::audit::Pods;
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
 use crate::confinement::{self, Fence};
-use crate::handover::{self, HandedOver, Handover, Standby, Tried};
+use crate::handover::{self, HandedOver, Handover, Standby};
 use crate::loader::ComponentLoader;
 use crate::monitoring::{self, Monitored, Ports, Serving};
 use crate::node::Sources;
@@ -16,13 +17,12 @@ use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
-use devgate_core::{Allocations, HoldersFeed, Plugins, Surroundings, TaskFailed};
+use devgate_core::{Allocations, Found, HoldersFeed, Plugins, Surroundings, TaskFailed};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
-use devgate_policy::PluginPolicy;
 use devgate_runner::{CodeCache, NotCached};
 use devgate_types::PluginName;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -86,10 +86,11 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         return Ok(());
     }
     // It may have waited for hours. What was right serves, and what is wrong now is refused as a change is.
-    let (start, loader, may_fail) = match standby.tried() {
-        Some(Tried { start, loader, fail }) => {
-            loader.runners().own_code();
-            (start, loader, Some(fail))
+    let (start, loader, tried) = match standby.tried() {
+        Some(mut tried) => {
+            tried.loader.runners().own_code();
+            let found = tried.found();
+            (tried.start, tried.loader, Some((tried.fail, found)))
         }
         None => {
             let runners = sources.runners(kept(&args.state_dir))?;
@@ -118,21 +119,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
             args.state_dir.display()
         );
     }
-    let tells_multus = |plugin: &PluginPolicy| plugin.containers.device_info;
-    let labels = |plugin: &PluginPolicy| !plugin.labels.is_empty();
-    for (key, is_used, dir, option) in [
-        ("device-info", policy.plugins.values().any(tells_multus), &args.device_info_dir, "device-info-dir"),
-        ("labels", policy.plugins.values().any(labels), &args.nfd_dir, "nfd-dir"),
-        ("CDI", args.no_kubelet || args.edits == Edits::Cdi, &args.cdi_dir, "cdi-dir"),
-    ] {
-        if is_used && state_dir::is_unmounted(dir, "/") {
-            tracing::warn!(
-                "{key}: {} is in the root file system: where the host runs in a container, mount the node's directory there, or no other program \
-                 reads what is written (--{option})",
-                dir.display()
-            );
-        }
-    }
+    unmounted::say(args, policy);
     let pods = audit.as_ref().filter(|_| args.log.audit_pods).cloned().map(Pods::new);
     let result = runtime.block_on(serve(
         args,
@@ -141,7 +128,7 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
         &memory,
         (pods, fence),
         (stop, hangup),
-        (handed_over, may_fail),
+        (handed_over, tried),
     ));
     // What is saved by now is as much as after a fault, and the next host waits.
     let patience = if matches!(result, Ok(End::HandedOver)) { Duration::ZERO } else { LAST_PATIENCE };
@@ -192,7 +179,7 @@ async fn serve(
     memory: &Allocations,
     (pods, fence): (Option<Pods>, Fence),
     (stop, hangup): (CancellationToken, Signal),
-    (handed_over, may_fail): (HandedOver, Option<BTreeSet<PluginName>>),
+    (handed_over, tried): (HandedOver, Option<(BTreeSet<PluginName>, BTreeMap<PluginName, Found>)>),
 ) -> anyhow::Result<End> {
     let ports = Ports::open(&args.monitoring, &args.state_dir).await?;
     let components = loader.components().clone();
@@ -211,7 +198,11 @@ async fn serve(
     let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
     let around =
         Surroundings { node: node.clone(), loader, allocations: memory.clone(), holders: follow_pods(args, &config) };
-    let mut plugins = Plugins::start(&policy, around);
+    let (mut may_fail, mut found) = (None, BTreeMap::new());
+    if let Some((fail, offered)) = tried {
+        (may_fail, found) = (Some(fail), offered);
+    }
+    let mut plugins = Plugins::start_from(&policy, around, found);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
     let mut reloader = Reloader::new(args, (&policy, texts), components, seen, hangup);
@@ -250,9 +241,11 @@ async fn serve(
         is_kubelet_served: !args.no_kubelet,
         handover: Arc::clone(&handover),
     }));
-    let mut is_tried = may_fail.is_some();
-    let gives_up = handover::gives_up(monitored.clone(), may_fail.unwrap_or_default());
-    tokio::pin!(gives_up);
+    // A task of its own: a look at all devices takes a while.
+    let mut giving_up = JoinSet::new();
+    if let Some(may_fail) = may_fail {
+        giving_up.spawn(handover::gives_up(monitored.clone(), may_fail));
+    }
     let mut gave_up = None;
     let mut answering = JoinSet::new();
     answering.spawn(monitoring::serve(ports, monitored.clone()));
@@ -283,15 +276,20 @@ async fn serve(
     } else {
         serving.spawn(devgate_device_plugin::serve(config, offers, stop.clone()));
     }
+    let mut is_listening = true;
     let result = loop {
         tokio::select! {
             Some(served) = serving.join_next() => break served_until(served),
             why = failures.next() => break Err(must_end(&why)),
-            why = &mut gives_up, if is_tried => {
-                is_tried = false;
-                gave_up = Some(why);
+            Some(why) = giving_up.join_next() => {
+                gave_up = Some(why.unwrap_or_else(anyhow::Error::from));
                 // As at any end: calls under way are finished.
                 stop.cancel();
+            }
+            // Before the kubelet misses anything.
+            () = handover.begins(), if is_listening => {
+                is_listening = false;
+                plugins.stop_listening();
             }
             trigger = reloader.next() => tokio::select! {
                 () = reloader.reload(&mut plugins, trigger) => {}

@@ -167,7 +167,7 @@ pub async fn serve(
     let (out, sight) = watch::channel(directory::look(&config.kubelet_dir));
     let mut looked = sight.clone();
     let directory = directory::watch(config.kubelet_dir.clone(), config.poll, config.inotify, out);
-    tokio::pin!(directory);
+    let mut directory = Box::pin(directory);
     let mut resources = Resources {
         config: Arc::new(config),
         sight,
@@ -197,6 +197,8 @@ pub async fn serve(
             }
         }
     };
+    // The kernel takes a while to let go of a watch; until then nothing else ends.
+    drop(directory);
     resources.close().await;
     result
 }

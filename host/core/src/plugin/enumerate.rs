@@ -22,15 +22,14 @@ impl Plugin {
         let _turn = self.calls.services.component_state.write_turn().await?;
         let call = self.calls.call(component, move |component, host| Inventory::ask_again(component, host, &before));
         let (inventory, rejected) = call.await?;
-        self.take_answer(inventory, rejected);
+        self.take_answer(inventory, rejected.into_iter().collect());
         Ok(())
     }
 
     /// Takes what passed the gate, as far as the plugin may have so much, and says what did not.
-    pub(super) fn take_answer(&mut self, mut inventory: Inventory, mut rejected: Vec<Rejection>) {
+    pub(super) fn take_answer(&mut self, mut inventory: Inventory, mut rejected: BTreeSet<Rejection>) {
         rejected.extend(self.too_many_names(&mut inventory));
         rejected.extend(self.too_many_ids(&mut inventory));
-        let rejected: BTreeSet<_> = rejected.into_iter().collect();
         let name = self.policy().name.to_string();
         let new: Vec<_> = rejected.difference(&self.rejected).collect();
         for rejection in new.iter().take(LOGGED_REJECTIONS) {

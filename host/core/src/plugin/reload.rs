@@ -6,10 +6,9 @@ use super::{Order, Plugin};
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
-use crate::look::{Verdicts, all_verdicts};
+use crate::look::{Found, all_verdicts};
 use crate::status::State;
 use crate::survey::Surveyed;
-use crate::units::Rejection;
 use devgate_types::{CallError, ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -65,18 +64,15 @@ pub(super) enum AfterCommand {
 /// What was tried, and found good.
 pub(crate) struct Candidate {
     calls: Arc<Calls>,
-    /// What it found.
-    pub(crate) inventory: Inventory,
-    rejected: Vec<Rejection>,
-    /// What was found of each unit. Others may be there by the time of the switch.
-    verdicts: Verdicts,
+    /// Other units may be there by the time of the switch.
+    pub(crate) found: Found,
     forced: bool,
 }
 
 impl Candidate {
     /// How many devices it has of each resource, replicas not counted.
     pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
-        let pools = self.inventory.pools.iter();
+        let pools = self.found.inventory.pools.iter();
         pools.map(|(name, pool)| (name.clone(), pool.units.len())).collect()
     }
 }
@@ -137,7 +133,7 @@ impl Plugin {
         let renumbered = before != after && (before == 1 || after < before);
         let mut lost: Vec<(&UnitId, &'static str)> = Vec::new();
         for (resource, pool) in &self.units.inventory().pools {
-            let then = candidate.inventory.pools.get(resource);
+            let then = candidate.found.inventory.pools.get(resource);
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 let new = then.and_then(|pool| pool.units.iter().find(|unit| unit.id == old.id));
                 match new {
@@ -172,11 +168,11 @@ impl Plugin {
         self.failing = None;
         // What it found by the trial stands from now on, however long it failed before.
         self.core.recorder.set_state(State::Serving);
-        self.take_answer(candidate.inventory, candidate.rejected);
+        self.take_answer(candidate.found.inventory, candidate.found.rejected);
         // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
         let units = self.units.inventory().units();
         let offered: HashMap<_, _> = units.map(|unit| (unit.id.clone(), Arc::clone(unit))).collect();
-        for (units, verdicts) in candidate.verdicts {
+        for (units, verdicts) in candidate.found.verdicts {
             for (unit, verdict) in units.iter().zip(verdicts) {
                 let same = offered.get(&unit.id).is_some_and(|offered| offered.is_same_hardware(unit));
                 if same && !self.units.has_verdict(&unit.id) {
@@ -255,13 +251,7 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
     let name = calls.grants.policy.name.clone();
     let failed = |call: &str, error: CallError| ReloadProblem(format!("plugin {name}: {call} {error}"));
     matched_now(&calls).await.map_err(|error| failed("enumerate", error))?;
-    let mut candidate = Candidate {
-        calls: Arc::clone(&calls),
-        inventory: Inventory::default(),
-        rejected: Vec::new(),
-        verdicts: Vec::new(),
-        forced: false,
-    };
+    let mut candidate = Candidate { calls: Arc::clone(&calls), found: Found::default(), forced: false };
     // Without a component it is idle.
     let Some(component) = calls.component() else {
         return Ok(candidate);
@@ -281,7 +271,7 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
         };
         all_verdicts(component.as_ref(), &on_trial, &pools)
     });
-    candidate.verdicts = asked.await.flatten().map_err(|error| failed("health", error))?;
-    (candidate.inventory, candidate.rejected) = (inventory, rejected);
+    let verdicts = asked.await.flatten().map_err(|error| failed("health", error))?;
+    candidate.found = Found { inventory, rejected: rejected.into_iter().collect(), verdicts };
     Ok(candidate)
 }

@@ -214,7 +214,7 @@ impl Plugins {
         let calls = Arc::clone(&trial.calls);
         if !trial.runs {
             let tried = in_time(name, what, try_out(calls, &Inventory::default())).await??;
-            self.takes_up(name, &tried.inventory)?;
+            self.takes_up(name, &tried.found.inventory)?;
             return Ok(tried.counts());
         }
         self.ask(name, |answer| Command::Try { calls, forced, answer }).await
@@ -324,7 +324,7 @@ impl Plugins {
             }
             let index = order.iter().find(|(_, name)| *name == trial.name.as_str());
             if let Some((index, _)) = index {
-                self.begin(*index, trial.calls);
+                self.begin(*index, trial.calls, None);
             }
         }
         self.shared.registry.arrange(&self.order);

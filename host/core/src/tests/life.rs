@@ -1,9 +1,10 @@
 //! What happens over time: hardware that comes and goes, components that fail and recover.
 
-use super::{World, all_healthy, start, strings, wait};
+use super::{World, all_healthy, show, start, strings, wait};
 use crate::allocations::Allocations;
 use crate::plugins::Plugins;
-use crate::status::When;
+use crate::status::{State, When};
+use crate::survey;
 use crate::testing::*;
 use devgate_fake_node::Change;
 use devgate_types::{CallError, Edits, Failure, FailureKind, GuestFault, Pool, Verdict};
@@ -86,6 +87,30 @@ async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
     loader.0.lock().unwrap().insert("fake.wasm".into(), gpus);
     wait(&world.offer("fake.com/gpu").await, all_healthy).await;
     assert!(When::now().0 < retry.0, "only when it was tried again anyway");
+}
+
+/// A host that takes over offers what it found beside the last one, and asks then; what is gone since is not healthy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_offers_at_once_what_a_trial_found() {
+    let node = node();
+    let found = survey(&parse(POLICY), &node, FakeLoader::with([("fake.wasm", Fake::gpus())]).as_ref());
+    let found = found.into_iter().filter_map(|plugin| Some((plugin.name, plugin.found?))).collect();
+    node.apply(Change::RemoveDevice("pci0000:00/0000:00:02.0".into())).unwrap();
+    let (ask, asked) = std::sync::mpsc::channel::<()>();
+    let asked = std::sync::Mutex::new(asked);
+    let mut fake = Fake::gpus();
+    fake.enumerate = Box::new(move |host| {
+        let _until_it_is_seen = asked.lock().unwrap().recv();
+        gpu_pool(host)
+    });
+    let loader = FakeLoader::with([("fake.wasm", fake)]);
+    let plugins = Plugins::start_from(&parse(POLICY), around(&node, loader, &Allocations::forgetful()), found);
+    let world = World { node, plugins };
+    let offer = world.offer("fake.com/gpu").await;
+    assert_eq!(show(&offer.devices().borrow()), "0000:00:01.0 {1}\n0000:00:02.0 {} device 0000:00:02.0 is gone");
+    assert_ne!(world.plugins.status_reader().status()[0].state, State::Serving, "it has not answered");
+    drop(ask);
+    wait(&offer, all_healthy).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

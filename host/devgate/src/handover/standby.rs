@@ -1,19 +1,15 @@
 //! A host that waits for another one: whether it would offer as much, and asking that one to hand over.
 
 use super::less::{Offered, failure, less};
+use super::trial::{Looked, Tried};
 use super::{HandedOver, PATH};
 use crate::cli::{RunArgs, TakeOver};
-use crate::components::Components;
-use crate::loader::ComponentLoader;
 use crate::node::Sources;
-use crate::reload::Start;
 use crate::status::ask::{self, NotTaken};
-use anyhow::{Context, bail, ensure};
-use devgate_core::{HOST_SOCKET, Outcome, Recorded, Surveyed};
+use anyhow::{Context, bail};
+use devgate_core::HOST_SOCKET;
 use devgate_node::Node;
-use devgate_runner::CodeCache;
-use devgate_types::{Mutex, PluginName, escape};
-use std::collections::BTreeSet;
+use devgate_types::{Mutex, PluginName};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,17 +47,7 @@ struct Progress {
     is_ready: Arc<AtomicBool>,
 }
 
-/// What a host takes over with.
-pub(crate) struct Tried {
-    pub(crate) start: Start,
-    /// With a runner for each of its plugins.
-    pub(crate) loader: ComponentLoader,
-    /// The plugins that failed in the trial, as they do in the host that serves.
-    pub(crate) fail: BTreeSet<PluginName>,
-}
-
 /// What is tried before another host is asked to make way.
-#[derive(Clone)]
 struct Trial {
     id: String,
     wanted: TakeOver,
@@ -131,15 +117,6 @@ impl Standby {
     }
 }
 
-impl Tried {
-    /// The same with runners for the plugins that answer: those that were called in the trial have seen a state that goes with it.
-    fn with_runners(self, found: &[Surveyed]) -> Self {
-        let answer = found.iter().filter(|plugin| plugin.outcome == Outcome::Answered);
-        self.loader.load_beforehand(answer.filter_map(|plugin| self.start.policy.plugins.get(&plugin.name)));
-        self
-    }
-}
-
 impl Trial {
     /// Asks until it is dropped: who gets the state directory then does that.
     async fn take_over(self) {
@@ -170,8 +147,8 @@ impl Trial {
 
     async fn once(&self) -> anyhow::Result<Answer> {
         // First: loading takes longest, and what is found is to be of now.
-        let trial = self.clone();
-        let mut looking = tokio::task::spawn_blocking(move || trial.look());
+        let (args, node, sources) = (self.args.clone(), self.node.clone(), self.sources);
+        let mut looking = tokio::task::spawn_blocking(move || Looked::at(&args, &node, sources));
         let looked = match tokio::time::timeout(LONG, &mut looking).await {
             Ok(looked) => looked,
             Err(_) => {
@@ -180,17 +157,18 @@ impl Trial {
                 looking.await
             }
         };
-        let (start, found, loader) = looked.context("the trial")??;
-        let fails: Vec<_> = found.iter().filter_map(|plugin| Some((plugin.name.clone(), failure(plugin)?))).collect();
+        let looked = looked.context("the trial")??;
+        let fails: Vec<_> =
+            looked.surveyed.iter().filter_map(|plugin| Some((plugin.name.clone(), failure(plugin)?))).collect();
         if self.is_unable().await? {
             self.found_out(&fails)?;
             return Ok(Answer::Unable);
         }
         let socket = self.socket();
         let offered: Offered = ask::status_of(&socket).await.context("the devgate that serves cannot be asked")?;
-        said(&less(&offered, &found, self.wanted), "it would offer less than the devgate that serves")?;
-        let tried = Tried { start, loader, fail: fails.into_iter().map(|(name, _)| name).collect() };
-        let tried = tokio::task::spawn_blocking(move || tried.with_runners(&found)).await.context("the runners")?;
+        said(&less(&offered, &looked.surveyed, self.wanted), "it would offer less than the devgate that serves")?;
+        let fail = fails.into_iter().map(|(name, _)| name).collect();
+        let tried = tokio::task::spawn_blocking(move || looked.with_runners(fail)).await.context("the runners")?;
         // Before it is asked: it may end before its answer is here, or its answer may be lost.
         *self.progress.tried.lock() = Some(tried);
         self.progress.looks.unpark();
@@ -233,25 +211,6 @@ impl Trial {
 
     fn socket(&self) -> PathBuf {
         self.args.state_dir.join(HOST_SOCKET)
-    }
-
-    /// What would be offered by the policy of now, with code that is kept for the start that follows.
-    fn look(&self) -> anyhow::Result<(Start, Vec<Surveyed>, ComponentLoader)> {
-        let args = &self.args;
-        let start = Start::read(args)?;
-        let recorded = Recorded::read(&args.state_dir).context("state directory")?;
-        if let Some(why) = recorded.incomplete {
-            ensure!(recorded.is_absent, "this version does not know what was handed out: {}", escape(&why, 256));
-        }
-        let kept = CodeCache::beside(&args.state_dir.join(crate::run::COMPILED));
-        let kept =
-            kept.context("machine code cannot be kept, and the start would take as long as components compile")?;
-        let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, (self.sources.puller)()));
-        let components = Components::new(args.components.clone(), store);
-        let loader = ComponentLoader::new(self.sources.runners(Some(kept))?, components);
-        let found =
-            devgate_core::survey_in(&args.state_dir, &start.policy, &self.node, &loader).context("state directory")?;
-        Ok((start, found, loader))
     }
 }
 

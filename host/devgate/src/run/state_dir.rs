@@ -102,22 +102,3 @@ fn left_behind_by_any(dir: &std::path::Path) -> bool {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(devgate_cdi::PREFIX))
 }
-
-/// Whether a directory is, or would be made, in the same file system as the root.
-pub(super) fn is_unmounted(dir: &std::path::Path, root: &str) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let of = |path: &std::path::Path| std::fs::metadata(path).ok().map(|look| look.dev());
-    dir.ancestors().find_map(of) == of(root.as_ref())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_of_the_root_file_system_is_told_from_a_mounted_one() {
-        assert!(is_unmounted("/not-there/at/all".as_ref(), "/"));
-        assert!(!is_unmounted("/proc/not-there".as_ref(), "/"));
-        assert!(is_unmounted("/proc/not-there".as_ref(), "/proc"));
-    }
-}
