@@ -34,7 +34,7 @@ pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<u8> {
         let message = format!("node root {}: there is no device tree", args.node_root.display());
         return Err(exit::with_code(exit::NODE, message));
     }
-    let _progress = devgate::progress::Progress::begin("recording".to_owned());
+    let _progress = (!args.quiet).then(|| devgate::progress::Progress::begin("recording".to_owned()));
     let grants: Vec<_> = policy
         .iter()
         .flat_map(|policy| policy.plugins.values())
@@ -56,12 +56,18 @@ pub(crate) fn record(args: &RecordArgs) -> anyhow::Result<u8> {
         summary.compare(policy, &grants, &copy);
     }
     let written = copy.written(&about(args)).context("write the recording")?;
-    summary.unwritten(written.unwritten);
+    summary.unwritten(written.unwritten.clone());
+    let summary = summary.text(args.verbose);
+    let inside = args.quiet.then(|| written.with_notes(summary.lines().map(str::to_owned)));
+    let text = inside.as_ref().unwrap_or(&written.text);
     match &args.out {
-        None => output::print(&written.text)?,
-        Some(out) => write(out, &written.text, args.force)?,
+        None => output::print(text)?,
+        Some(out) => write(out, text, args.force)?,
     }
-    summary.say(args.verbose);
+    if !args.quiet {
+        // Nothing is left to do if even this cannot be written.
+        let _ = std::io::stderr().write_all(summary.as_bytes());
+    }
     Ok(exit::OK)
 }
 

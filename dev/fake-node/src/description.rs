@@ -8,6 +8,7 @@ mod subsystem;
 
 use super::escapes::{unescape, unhex};
 use super::world::{Entry, World};
+use super::write::missing;
 use crate::RecordingError;
 use devgate_node::parse_number;
 use devgate_node::path::problem;
@@ -39,6 +40,10 @@ pub(crate) fn add(world: &mut World, name: &str, text: &str) -> Result<(), Recor
 }
 
 fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
+    if let Some(end) = missing(text) {
+        let text = format!("the text is cut, its {end} is missing: record it again, or less of it");
+        return Err(Problem { line: if end == "end" { text.lines().count() } else { 1 }, text });
+    }
     let mut open: Option<Description> = None;
     // What stands in a device's paragraph and is not about the device: only once that is there, it can be spoken of.
     let mut later: Vec<(usize, &str, &str)> = Vec::new();

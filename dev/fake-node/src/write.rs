@@ -7,6 +7,7 @@
 mod device;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use super::description::{self, HIDDEN, MAX_LINE_BYTES};
 use super::escapes::escape as escaped;
@@ -14,6 +15,7 @@ use super::world::{Entries, Entry, World};
 use crate::RecordingError;
 use devgate_types::{NodeKind, escape};
 use std::collections::BTreeSet;
+pub(super) use whole::missing;
 
 /// Where devices are.
 const DEVICES: &str = "sys/devices/";
@@ -29,6 +31,14 @@ pub struct Written {
     /// What the node has and the text does not say, sorted by path; of a node that was made from a text only what is at or beneath
     /// something with a "=" in its name.
     pub unwritten: Vec<Unwritten>,
+}
+
+impl Written {
+    /// The text with comments after all else. A reader refuses what lacks its beginning or its end: for what may be cut on its way.
+    #[must_use]
+    pub fn with_notes(&self, notes: impl Iterator<Item = String>) -> String {
+        whole::with_notes(&self.text, notes)
+    }
 }
 
 /// Something of a node that the text has no words for.

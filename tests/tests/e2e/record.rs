@@ -317,3 +317,32 @@ error: the following required arguments were not provided:
     assert_eq!(unread(["record", "--node-root", node, "acme0"])?.code, Some(0));
     Ok(())
 }
+
+#[test]
+fn a_quiet_recording_says_all_in_its_text_and_is_not_played_where_it_is_cut() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let acme = "P: /devices/x/acme0\nE: SUBSYSTEM=acme\nA: serial=AB12345\n";
+    let node = place.write("node.umockdev", acme)?;
+    let (said, whole) = place.record("quiet", &["--quiet", "--node-root", text(&node), "acme0"])?;
+    assert_eq!(said.err, "");
+    insta::assert_snapshot!(whole.replace(env!("CARGO_PKG_VERSION"), "VERSION"), @r#"
+    P: /devices/x/acme0
+    E: DEVGATE=# The last line of the whole text is the comment "End."
+    E: DEVGATE=# Recorded by devgate VERSION; for devgatectl --node-root FILE and umockdev-run --device FILE.
+    E: DEVGATE=# Serial numbers, addresses and ids are made up; equal ones were equal.
+    E: SUBSYSTEM=acme
+    A: serial=XX00001
+    E: DEVGATE=# recorded 1 device
+    E: DEVGATE=# redacted serial numbers: 1
+    E: DEVGATE=# left out:
+    E: DEVGATE=#   1: not found
+    E: DEVGATE=#     /proc/sys/kernel/random/boot_id
+    E: DEVGATE=# End.
+    "#);
+    assert_eq!(look(["record", "--node-root", text(&place.file("quiet")), "acme0"])?.code, Some(0));
+    let cut = place.write("cut", whole.rsplit_once("E: ").expect("a last line").0)?;
+    let said = look(["record", "--node-root", text(&cut), "acme0"])?;
+    assert_eq!(said.code, Some(4));
+    assert!(said.err.contains("the text is cut, its end is missing"), "{}", said.err);
+    Ok(())
+}

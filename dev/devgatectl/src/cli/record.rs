@@ -11,6 +11,8 @@ Examples:
   devgatectl record --subsystem pci --subsystem drm             to standard output
   devgatectl record --all --stable -o this-node.umockdev
   devgatectl check --policy policy.yaml --node-root node.umockdev
+  kubectl -n devgate debug node/NODE --profile=general --image=registry.example.com/devgatectl:0.1.0 -- \
+    devgatectl record --all --quiet --node-root /host           then: kubectl -n devgate logs POD > node.umockdev
 
 What was copied, replaced and left out is said on standard error. Look through the text before you give it away:
 docs/components.md says what to look for.
@@ -70,6 +72,11 @@ pub(crate) struct RecordArgs {
     /// Replace this as well, a regular expression; what its first group captures, if it has one; may be given several times
     #[arg(long, value_name = "REGEX", conflicts_with = "no_redact")]
     pub(crate) redact: Vec<String>,
+
+    /// Say nothing but errors on standard error: what was copied, replaced and left out stands in the text, which can then not be
+    /// cut without its readers' notice. For `kubectl logs`, which mixes both
+    #[arg(long)]
+    pub(crate) quiet: bool,
 
     /// Name all that was left out, not only a few of each kind
     #[arg(long)]

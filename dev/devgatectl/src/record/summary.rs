@@ -1,4 +1,4 @@
-//! What is said of a recording on standard error.
+//! What is said of a recording, on standard error or in it.
 
 use super::redact::Redactor;
 use devgate::output::count;
@@ -8,7 +8,6 @@ use devgate_node::Node;
 use devgate_policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Arc;
 
 /// How many of each kind are named where not all are.
@@ -62,8 +61,8 @@ impl Summary {
         self.left.extend(more);
     }
 
-    /// Says it.
-    pub(super) fn say(mut self, all: bool) {
+    /// All of it, or a few of each kind.
+    pub(super) fn text(mut self, all: bool) -> String {
         for note in &self.notes {
             let _ = writeln!(self.text, "note: {note}");
         }
@@ -86,7 +85,6 @@ impl Summary {
                 let _ = writeln!(self.text, "    … (--verbose names all)");
             }
         }
-        // Nothing is left to do if even this cannot be written.
-        let _ = std::io::stderr().write_all(self.text.as_bytes());
+        self.text
     }
 }
