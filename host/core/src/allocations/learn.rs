@@ -3,6 +3,8 @@
 //! The file is missing, torn, or not understood; or there never was one, and then the kubelet has nothing of ours to tell. Its
 //! records name ids and the paths that went with them. Once a plugin lists such an id, it is known what it is made of. Where not even
 //! paths are known of one, it may be made of anything: nothing is given until its plugin lists it, also after a restart.
+//!
+//! Where the host remembers, another plugin may have given since then.
 
 use super::change::{Amend, Change, Units, with};
 use super::record::AllocatedUnit;
@@ -40,8 +42,11 @@ pub(crate) async fn learn(
     node: Node,
     is_ours: impl Fn(&ResourceName) -> bool,
 ) {
-    if allocations.is_of_newer() || allocations.lock().unknown.is_none() {
+    if allocations.is_of_newer() {
         return;
+    }
+    if allocations.lock().unknown.is_none() {
+        return learn_missed(allocations, feed, node, is_ours).await;
     }
     let (mut records, mut newest) = (feed.records(), feed.subscribe());
     tokio::select! {
@@ -60,6 +65,27 @@ pub(crate) async fn learn(
     }
 }
 
+/// Takes note of what was given while this host was away. A record may be of a pod that has ended: so only what a look shows.
+async fn learn_missed(
+    allocations: Allocations,
+    feed: HoldersFeed,
+    node: Node,
+    is_ours: impl Fn(&ResourceName) -> bool,
+) {
+    let (mut records, mut newest) = (feed.records(), feed.subscribe());
+    let told = records.wait_for(Option::is_some).await;
+    let Ok(mut left) = told.map(|told| told.as_deref().cloned().unwrap_or_default()) else { return };
+    while !left.is_empty() {
+        if let Some(holders) = &*newest.borrow_and_update() {
+            let seen: Records = left.extract_if(.., |offered, _| holders.seen.contains_key(offered)).collect();
+            allocations.learn_seen_records(&seen, &node, &is_ours);
+        }
+        if newest.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
 /// The unit of an id as it is offered, and whether that is one of several replicas.
 fn unit_of((resource, id): &Offered) -> (Key, bool) {
     let base = id.rsplit_once(REPLICA).filter(|(_, number)| number.parse::<u32>().is_ok());
@@ -68,26 +94,33 @@ fn unit_of((resource, id): &Offered) -> (Key, bool) {
 }
 
 impl Allocations {
-    /// Takes in what the source's records say. What others than our plugins gave counts by its paths.
+    /// Takes in what the source's records say.
     fn learn_records(&self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
-        // A container that starts again opens what is there now.
-        let owner = |path: &str| node.owner_of(node.node_at(path).ok()?.number);
-        // As of a unit: another node of the same hardware is not for others. What is gone reaches nothing.
-        let reached = |owner: &DevicePath| [vec![owner.clone()], node.pieces(owner).unwrap_or_default()].concat();
         let mut known = self.lock();
-        for (offered, paths) in records {
-            let (key, replica) = unit_of(offered);
-            let others = !is_ours(&offered.0);
-            if paths.is_empty() && others {
-                continue;
-            }
-            let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
-            let pieces: Vec<_> = nodes.iter().filter_map(|(_, owner)| owner.as_ref()).flat_map(reached).collect();
-            let recorded = AllocatedUnit::recorded(nodes, &pieces, replica).of_others(others);
-            known.remember(key, recorded);
-        }
+        known.remember_all(records, node, is_ours);
         known.unknown = None;
         self.is_learned(&mut known);
+    }
+
+    /// The same beside what is known. What a plugin lists is its own to take note of.
+    fn learn_seen_records(&self, seen: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
+        let mut known = self.lock();
+        let mut missed = seen.clone();
+        missed.retain(|offered, _| {
+            let (key, _) = unit_of(offered);
+            !known.claimed.contains(&key) && known.book.contents().record(&key).is_none()
+        });
+        if missed.is_empty() {
+            return;
+        }
+        known.remember_all(&missed, node, is_ours);
+        tracing::warn!(
+            missed = missed.len(),
+            "pods have {} ids that another plugin gave while this host was away; their hardware is nobody else's until they end",
+            missed.len()
+        );
+        self.save_soon();
+        self.changed();
     }
 
     /// The same where only a look says what containers have: what it is made of says the plugin that lists it.
@@ -146,6 +179,25 @@ impl Allocations {
 }
 
 impl Known {
+    /// Takes note of all that nothing was known of. What others than our plugins gave counts by its paths.
+    fn remember_all(&mut self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
+        // A container that starts again opens what is there now.
+        let owner = |path: &str| node.owner_of(node.node_at(path).ok()?.number);
+        // As of a unit: another node of the same hardware is not for others. What is gone reaches nothing.
+        let reached = |owner: &DevicePath| [vec![owner.clone()], node.pieces(owner).unwrap_or_default()].concat();
+        for (offered, paths) in records {
+            let (key, replica) = unit_of(offered);
+            let others = !is_ours(&offered.0);
+            if paths.is_empty() && others {
+                continue;
+            }
+            let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
+            let pieces: Vec<_> = nodes.iter().filter_map(|(_, owner)| owner.as_ref()).flat_map(reached).collect();
+            let recorded = AllocatedUnit::recorded(nodes, &pieces, replica).of_others(others);
+            self.remember(key, recorded);
+        }
+    }
+
     /// Takes note of one that nothing was known of.
     fn remember(&mut self, key: Key, recorded: AllocatedUnit) {
         if self.book.contents().record(&key).is_none() {

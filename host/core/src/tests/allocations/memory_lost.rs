@@ -207,6 +207,39 @@ async fn what_others_gave_is_not_taken_for_given() {
     assert!(dir.path().join("handed-out.json.unreadable").exists());
 }
 
+/// Another plugin of the same resource gave a GPU under an id of its own while the host was away. What it gave to a pod that has ended is free.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_plugin_gave_meanwhile_is_nobody_else_s() {
+    let dir = tempfile::tempdir().unwrap();
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    assert_eq!(allocations.trouble(), None, "it knows");
+    let (source, feed) = crate::holders::holders();
+    source.tell_records(records(&[
+        ("fake.com/gpu", "runs", &["/dev/dri/card0"]),
+        ("fake.com/gpu", "ended", &["/dev/dri/card1"]),
+    ]));
+    let key = (devgate_types::ResourceName::try_new("fake.com/gpu").unwrap(), "runs".to_owned());
+    source.tell(crate::Holders {
+        seen: [(key, vec![])].into(),
+        recorded: None,
+        poll: 1,
+        process: 1,
+        begun: std::time::Instant::now(),
+    });
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
+    let around = crate::Surroundings {
+        holders: feed,
+        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
+    };
+    let plugins = Plugins::start(&parse(POLICY), around);
+    let world = World { node, plugins };
+    let gpus = world.offer("fake.com/gpu").await;
+    let list = wait(&gpus, |list| show(list).contains("runs of fake.com/gpu")).await;
+    assert!(list.contains("0000:00:02.0 {}") && !list.contains("ended"), "{list}");
+    gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
+    gpus.allocate(&strings(&["0000:00:02.0"])).await.unwrap();
+}
+
 /// A pod is seen with a unit before it is known what pods have.
 #[tokio::test]
 async fn nothing_is_written_before_it_is_known_what_pods_have() {
