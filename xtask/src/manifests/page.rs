@@ -50,11 +50,13 @@ fn what_is_allowed_is_what_can_be_chosen() {
 }
 
 fn versions(page: &str) -> String {
-    let mut text =
-        "| | the chart's value | Kubernetes | for, and what the pod gets |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut text = format!(
+        "| | the chart's value | 1.{OLDEST} to 1.{NEWEST}, or from | for, and what the pod gets |\n|---|---|---|---|\n"
+    );
     let mut row = |name: &str, value: &str, least: u32| {
         let words = words(page, name);
-        let _infallible = writeln!(text, "| {name} | {value} | 1.{least} to 1.{NEWEST} | {words} |");
+        let from = if least == OLDEST { String::new() } else { format!("1.{least}") };
+        let _infallible = writeln!(text, "| {name} | {value} | {from} | {words} |");
     };
     row("`base`", "", OLDEST);
     for overlay in OVERLAYS {

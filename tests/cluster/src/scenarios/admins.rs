@@ -32,6 +32,7 @@ const STEPS: &[(&str, Step)] = &[
     ("helm install devgate-cleanup", Step::Elsewhere("the scenario `uninstall` cleans up")),
     ("helm uninstall", Step::Elsewhere("the scenario `uninstall` cleans up")),
     ("kubectl patch node", Step::Elsewhere("the scenario `uninstall` cleans up")),
+    ("kubectl -n NAMESPACE patch daemonset", Step::Elsewhere("the scenario `move` patches another plugin")),
     ("kubectl -n devgate set image", Step::Elsewhere("the scenario `rollout` goes to another image and back")),
     ("kubectl -n devgate rollout undo", Step::Elsewhere("the scenario `rollout` goes to another image and back")),
     ("kubectl apply -k .", Step::Run),
