@@ -13,7 +13,7 @@ pub(super) fn with_tables(page: &str) -> String {
         let fresh = table(&page, section);
         page = replace(&page, &words::begin(section), &fresh);
     }
-    let mut dangers = "| key | lets pass |\n| --- | --- |\n".to_owned();
+    let mut dangers = "| key | lets pass |\n|---|---|\n".to_owned();
     let (_, said, _) = words::between(&page, "<!-- dangers -->");
     for key in dangerous::words() {
         let row = said.lines().find(|line| line.starts_with(&format!("| `{key}` | ")));
@@ -50,7 +50,7 @@ fn sections() -> Vec<&'static Section> {
 }
 
 fn table(page: &str, section: &Section) -> String {
-    let mut out = "| key | type | default | meaning |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut out = "| key | type | default | meaning |\n|---|---|---|---|\n".to_owned();
     for key in section.keys {
         let said = words::of(page, section, key);
         let default = match said.default {
