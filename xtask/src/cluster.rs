@@ -2,7 +2,7 @@
 
 use crate::dist::{self, Out};
 use crate::workspace::{WHOLE, cargo, root, target};
-use crate::{chart, components, demo, image, manifests, process, static_binary, tools};
+use crate::{chart, components, demo, image, languages, manifests, process, static_binary, tools};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -84,6 +84,9 @@ fn command(options: &Options) -> Result<Command> {
         (Some(image), Some(program)) => (std::path::absolute(image)?, std::path::absolute(program)?),
         _ => {
             image::needs_buildah()?;
+            // A node is recorded with it.
+            let workshop = static_binary::for_tests(static_binary::Product::Devgatectl)?;
+            image::build(static_binary::Product::Devgatectl, &[workshop], &out)?;
             let program = static_binary::for_tests(static_binary::Product::Devgate)?;
             (image::build(static_binary::Product::Devgate, std::slice::from_ref(&program), &out)?, program)
         }
@@ -97,6 +100,8 @@ fn command(options: &Options) -> Result<Command> {
         command.arg("--before").arg(std::path::absolute(before)?);
     }
     command.arg("--components").arg(components::folder()?);
+    // A scenario builds a plugin of another project with it, where it is installed.
+    languages::go()?;
     command.arg("--root").arg(root());
     command.arg("--kubectl").arg(tools::kubectl()?).arg("--helm").arg(helm);
     Ok(command)

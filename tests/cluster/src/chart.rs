@@ -30,13 +30,26 @@ impl Cluster {
     /// # Errors
     /// When any step fails.
     pub(crate) fn install_without_component(&self, policy: &str) -> Result<()> {
+        self.install_with_values(policy, json!({}))
+    }
+
+    /// Installs it with the first policy for the nodes that have a label with the value `true`.
+    ///
+    /// # Errors
+    /// When any step fails.
+    pub(crate) fn install_on(&self, label: &str) -> Result<()> {
+        self.bring_component()?;
+        self.install_with_values(&self.policy()?, json!({"nodeSelector": {label: "true"}}))
+    }
+
+    fn install_with_values(&self, policy: &str, values: Value) -> Result<()> {
         self.bring_image(&self.version()?)?;
         let namespace = "
 apiVersion: v1
 kind: Namespace
 metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privileged}}";
         self.apply(namespace)?;
-        self.helm(&["install", "devgate", &self.given.chart.display().to_string()], policy)
+        self.helm_with(&["install", "devgate", &self.given.chart.display().to_string()], policy, values)
     }
 
     /// Installs it, until the node shows every disk.

@@ -104,7 +104,7 @@ impl Cluster {
     /// # Errors
     /// When one stays.
     pub(crate) fn delete_pods(&self) -> Result<()> {
-        let all = ["delete", "deployments,pods", "-l", "scenario=yes", "--wait=true", "--timeout=90s"];
+        let all = ["delete", "daemonsets,deployments,pods", "-l", "scenario=yes", "--wait=true", "--timeout=90s"];
         self.kubectl(&all)?;
         until("the end of the pods of scenarios", 60, || {
             match self.list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes")?.len() {
@@ -159,6 +159,18 @@ impl Cluster {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let of = |resource: &Value| resource["resources"].as_array().cloned().unwrap_or_default();
         Ok(status.iter().flat_map(of).map(|unit| (text(&unit["resourceID"]), text(&unit["health"]))).collect())
+    }
+
+    /// Kills a pod's container. Asked of the runtime: in the pod's status, the kubelet says it some time after the container began.
+    ///
+    /// # Errors
+    /// When the runtime has none.
+    pub(crate) fn kill_container(&self, name: &str) -> Result<()> {
+        let of_pod =
+            format!(r#"labels."io.kubernetes.pod.name"=="{name}",labels."io.cri-containerd.kind"=="container""#);
+        let ids = self.ctr(&["containers", "list", "--quiet", &of_pod])?;
+        let id = ids.lines().next().with_context(|| format!("the runtime has no container of {name}"))?;
+        self.ctr(&["tasks", "kill", "--signal", "SIGKILL", id]).map(drop)
     }
 
     /// How often a pod's container was started again.

@@ -8,7 +8,7 @@
 //! | | |
 //! | --- | --- |
 //! | wait | `until(what, seconds, ask)`, `stays(seconds, ask)`, `timed(run)` |
-//! | pods | `make_pod`, `run_pod(name, disks)`, `runs`, `delete_pod`, `in_pod(name, line)`, `has_exactly(name, disks)` (gives the disks), `health`, `restarts` |
+//! | pods | `make_pod`, `run_pod(name, disks)`, `runs`, `delete_pod`, `kill_container(name)`, `in_pod(name, line)`, `has_exactly(name, disks)` (gives the disks), `health`, `restarts` |
 //! | the node | `allocatable(disks, seconds)`, `node_has("capacity", resource)`, `pod_resources()`, `node(&[program, …])`, `file("/path/of/the/node")` to read or write, `ctr(&[…])` |
 //! | devgate | `install`, `uninstall`, `change_policy(text)` over `policy()`, `ready`, `devgate_is_ready`, `in_devgate(&["status"])`, `metric(name, &[label])`, `probe("/readyz")` |
 //! | hardware | `disks.names()`, `disks.pull(name)`, `disks.plug(name)` |
@@ -25,9 +25,11 @@ mod install;
 mod kubelet;
 mod late;
 mod mistakes;
+mod moves;
 mod nodes;
 mod pods;
 mod reboot;
+mod record;
 mod reinstall;
 mod rollout;
 mod take_over;
@@ -111,6 +113,18 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "uninstalled while pods hold devices, and installed again",
         bare: false,
         play: reinstall::play,
+    },
+    Scenario {
+        name: "move",
+        about: "from another project's device plugin, in Go, to devgate and back, with pods that hold devices",
+        bare: true,
+        play: moves::play,
+    },
+    Scenario {
+        name: "record",
+        about: "a node is recorded by kubectl debug, as docs/devgatectl.md says, and the recording is the node",
+        bare: false,
+        play: record::play,
     },
     Scenario {
         name: "churn",

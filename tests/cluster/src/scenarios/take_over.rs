@@ -64,7 +64,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
 }
 
 /// Makes pods with a disk one after the other, and says how many of them ran, and how many came just while the kubelet had none for them.
-fn admit(cluster: &Cluster, stop: &AtomicBool) -> Result<(usize, usize)> {
+pub(super) fn admit(cluster: &Cluster, stop: &AtomicBool) -> Result<(usize, usize)> {
     let (mut admitted, mut refused) = (0, 0);
     while !stop.load(Ordering::SeqCst) {
         let name = format!("admitted-{}", admitted + refused);
@@ -110,7 +110,7 @@ fn roll(cluster: &Cluster, what: &str, change: &[&str], notes: &mut Vec<String>)
 }
 
 /// How long the kubelet has fewer devices, until something is seen.
-fn lacks(cluster: &Cluster, mut is_seen: impl FnMut() -> Result<bool>) -> Result<Duration> {
+pub(super) fn lacks(cluster: &Cluster, mut is_seen: impl FnMut() -> Result<bool>) -> Result<Duration> {
     let all = cluster.disks.names().len();
     let (begun, mut fewer, mut since) = (Instant::now(), Duration::ZERO, None::<Instant>);
     let mut asked = Instant::now();
@@ -195,11 +195,7 @@ fn kill(cluster: &Cluster, old: &str, after: Duration) -> Result<()> {
         Ok(pod["metadata"]["name"].as_str().context("a pod's name")?.to_owned())
     })?;
     std::thread::sleep(after);
-    // Asked of the runtime: in the pod's status, the kubelet says it some time after the container began.
-    let of_pod = format!(r#"labels."io.kubernetes.pod.name"=="{name}",labels."io.cri-containerd.kind"=="container""#);
-    let ids = cluster.ctr(&["containers", "list", "--quiet", &of_pod])?;
-    let id = ids.lines().next().with_context(|| format!("the runtime has no container of {name}"))?;
-    cluster.ctr(&["tasks", "kill", "--signal", "SIGKILL", id]).map(drop)
+    cluster.kill_container(&name)
 }
 
 /// A policy that comes as a version does: one with which devices would go stops, one that is as good comes.

@@ -1,0 +1,3 @@
+module example.com/disks
+
+go 1.24
