@@ -23,7 +23,9 @@ pub enum Error {
         source: io::Error,
     },
     /// The child has as many descriptors as it may have, and Landlock needs one while it is set up.
-    #[error("landlock_create_ruleset: no descriptor is left for the ruleset; leave one in `Limits::open_files`")]
+    #[error(
+        "landlock_create_ruleset: no descriptor is left for the ruleset: a caller left files open to devgate; close them first (in a shell: 3>&-)"
+    )]
     NoDescriptor,
     /// The kernel took the ruleset and did not enforce it.
     #[error("landlock: is there and not enforced; report this kernel to devgate")]
