@@ -133,13 +133,15 @@ mod tests {
 
     #[test]
     fn the_findings_of_the_documents_are_fresh() {
-        let head = "| finding | severity | meaning |\n| --- | --- | --- |\n";
         let page = std::fs::read_to_string(PAGE).unwrap();
-        let (before, rest) = page.split_once(head).unwrap();
-        let (_, after) = rest.split_once("\n\n").unwrap();
-        let rows: Vec<_> =
-            findings().iter().map(|it| format!("| `{}` | {} | {} |", it.code, it.kind, it.meaning)).collect();
-        let fresh = format!("{before}{head}{}\n\n{after}", rows.join("\n"));
+        let (before, rest) = page.split_once("Errors:\n\n").unwrap();
+        let (_, after) = rest.split_once("\n\nJSON: ").unwrap();
+        let tables = [("Errors", "error"), ("Warnings", "warning"), ("Dangers", "danger")].map(|(heading, kind)| {
+            let same = findings().into_iter().filter(|it| it.kind == kind);
+            let rows: Vec<_> = same.map(|it| format!("| `{}` | {} |", it.code, it.meaning)).collect();
+            format!("{heading}:\n\n| finding | meaning |\n| --- | --- |\n{}", rows.join("\n"))
+        });
+        let fresh = format!("{before}{}\n\nJSON: {after}", tables.join("\n\n"));
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(PAGE, &fresh).unwrap();
         } else {
