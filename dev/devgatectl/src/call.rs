@@ -2,6 +2,7 @@
 
 mod answer;
 mod text;
+mod to_do;
 mod traced;
 
 use crate::author_policy::AuthorPolicy;
@@ -30,6 +31,8 @@ struct Called {
     answer: Option<Answer>,
     /// Why it failed.
     error: Option<String>,
+    /// What its author does about that.
+    to_do: Option<String>,
     /// What the component said, and what it asked for and did not get.
     said: Vec<Said>,
     /// What the call took.
@@ -44,7 +47,8 @@ enum NoAnswer {
     /// What was asked for is not there.
     Usage(String),
     Failed(CallError),
-    Refused(String),
+    /// The answer is not what it may be, and what to do about it.
+    Refused(String, &'static str),
 }
 
 impl From<CallError> for NoAnswer {
@@ -72,17 +76,18 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
     let bench = Workbench::new(&plugin, &node, Arc::clone(&injector) as Arc<dyn Component>)?;
     let mut caller =
         Caller { args, bench: &bench, injector: &injector, seen: Seen::default(), calling: Function::Enumerate };
-    let (answer, error) = match caller.answer() {
-        Ok(answer) => (Some(answer), None),
+    let (answer, error, to_do) = match caller.answer() {
+        Ok(answer) => (Some(answer), None, None),
         Err(NoAnswer::Usage(why)) => return Err(exit::with_code(exit::USAGE, why)),
-        Err(NoAnswer::Refused(why)) => (None, Some(why)),
-        Err(NoAnswer::Failed(error)) => (None, Some(error.to_string())),
+        Err(NoAnswer::Refused(why, to_do)) => (None, Some(why), Some(to_do.to_owned())),
+        Err(NoAnswer::Failed(error)) => (None, Some(error.to_string()), to_do::about(&error)),
     };
     let seen = &caller.seen;
     let called = Called {
         function: caller.calling.name(),
         answer,
         error,
+        to_do,
         said: bench.lines().iter().map(Said::of).collect(),
         cost: seen.cost.map(|cost| Cost::of(&cost, seen, bench.limits())),
         questions: args.trace.then(|| seen.asked.iter().map(Question::of).collect()),
@@ -167,7 +172,8 @@ impl Caller<'_> {
         match args.function {
             Function::Choose => {
                 let choice = self.call(args.function, || bench.choose(&pool.asked, units, &[], args.count))?;
-                chosen(units, args.count, &choice).map_err(NoAnswer::Refused)?;
+                let most = "choose so many different ids of `available`, with all of `must-include`";
+                chosen(units, args.count, &choice).map_err(|why| NoAnswer::Refused(why, most))?;
                 Ok(Answer::Choice { choice })
             }
             Function::Prepare => Ok(self.call(args.function, || bench.prepare(&pool.asked, units)).map(done)?),
@@ -175,7 +181,10 @@ impl Caller<'_> {
             _ => match self.call(args.function, || bench.allocate(pool, units)) {
                 Ok(reply) => Ok(Answer::Reply(Box::new(reply))),
                 Err(NotGiven::Call(error)) => Err(error.into()),
-                Err(refused @ NotGiven::Refused(_)) => Err(NoAnswer::Refused(refused.to_string())),
+                Err(NotGiven::Refused(why)) => Err(NoAnswer::Refused(
+                    format!("was answered with what the policy does not grant: {why}"),
+                    to_do::REFUSED,
+                )),
             },
         }
     }
@@ -244,7 +253,10 @@ fn meant<'a>(args: &CallArgs, pools: &'a [ListedPool]) -> Result<Vec<(&'a Listed
     for id in &args.ids {
         let of = |pool: &&'a ListedPool| Some((*pool, pool.units.iter().find(|unit| unit.id.as_str() == id)?));
         let Some((pool, unit)) = among.iter().find_map(of) else {
-            return Err(format!("id {}: enumerate does not list it, or the gate rejects it", escape(id, 80)));
+            let id = escape(id, 80);
+            return Err(format!(
+                "id {id}: enumerate does not list it, or the gate rejects it; call enumerate to see which are there"
+            ));
         };
         match meant.iter_mut().find(|(known, _)| known.resource == pool.resource) {
             Some((_, units)) => units.push(Arc::clone(unit)),

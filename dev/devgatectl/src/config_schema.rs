@@ -97,8 +97,12 @@ pub(crate) fn look(component: &[u8], config: &Value) -> Vec<ConfigProblem> {
         Ok(None) => Vec::new(),
         Err(why) => vec![ConfigProblem::Schema(escape(&format!("{why:#}"), SHOWN_TEXT))],
         Ok(Some(schema)) => {
-            let problems = schema.problems(config).into_iter();
-            problems.map(|(at, why)| ConfigProblem::Config { at, why }).collect()
+            let mut problems = schema.problems(config);
+            // Once for all of them.
+            if let Some((_, why)) = problems.last_mut() {
+                *why += "; `devgatectl inspect FILE --output config-schema` has what may be there";
+            }
+            problems.into_iter().map(|(at, why)| ConfigProblem::Config { at, why }).collect()
         }
     }
 }

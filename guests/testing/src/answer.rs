@@ -75,7 +75,10 @@ fn nodes(what: &str, nodes: &[sdk::Node]) -> Checked<Vec<NodeHandle>> {
 
 pub(crate) fn verdicts(verdicts: Vec<sdk::Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
     if verdicts.len() != asked {
-        return Err(GuestFault::contract(&format!("{} verdicts for {asked} units", verdicts.len())));
+        return Err(GuestFault::contract(&format!(
+            "{} verdicts for {asked} units; give one for each, in their order",
+            verdicts.len()
+        )));
     }
     let verdict = |verdict| match verdict {
         sdk::Verdict::Healthy => Verdict::Healthy,

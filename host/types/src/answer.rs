@@ -46,7 +46,7 @@ fn pools(mut pools: Vec<Pool>) -> Checked<Vec<Pool>> {
 
 fn verdicts(mut verdicts: Vec<Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
     if verdicts.len() != asked {
-        let message = format!("{} verdicts for {asked} units", verdicts.len());
+        let message = format!("{} verdicts for {asked} units; give one for each, in their order", verdicts.len());
         return Err(GuestFault::contract(&message));
     }
     for verdict in &mut verdicts {
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(verdicts(vec![Verdict::Healthy], 1).unwrap(), [Verdict::Healthy]);
         insta::assert_snapshot!(
             verdicts(vec![Verdict::Healthy], 2).unwrap_err(),
-            @"broke the contract: 1 verdicts for 2 units"
+            @"broke the contract: 1 verdicts for 2 units; give one for each, in their order"
         );
     }
 

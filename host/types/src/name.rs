@@ -126,13 +126,13 @@ impl UnitId {
     pub fn try_new(id: &str) -> Result<Self, InvalidName> {
         let refuse = |problem| Err(InvalidName::new("id", id, problem));
         if id.is_empty() || id.len() > Self::MAX_BYTES {
-            return refuse("must have 1 to 63 bytes");
+            return refuse("must have 1 to 63 bytes; take a serial number or an address");
         }
         if !id.starts_with(|c: char| c.is_ascii_alphanumeric()) {
             return refuse("must start with a letter or digit");
         }
         if !id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:+@!".contains(&b)) {
-            return refuse("must consist of letters, digits and -_.:+@!");
+            return refuse("must consist of letters, digits and -_.:+@!; write - for all else");
         }
         if id.contains("::") {
             return refuse("must not contain \"::\", which the host uses for replicas");

@@ -163,7 +163,7 @@ fn check_looks_at_config_by_the_schema_on_one_node_and_on_all() -> anyhow::Resul
         messages,
         [
             "config at /devices/0: \"resource\" is a required property",
-            "config at /devices/1: 3 is not of type \"object\""
+            "config at /devices/1: 3 is not of type \"object\"; `devgatectl inspect FILE --output config-schema` has what may be there"
         ]
     );
     let at = format!("{}:4", place.at("policy.yaml"));

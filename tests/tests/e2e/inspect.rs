@@ -118,10 +118,10 @@ fn other_files_are_named_for_what_they_are() -> anyhow::Result<()> {
     insta::with_settings!({filters => vec![(r"at offset 0x[0-9a-f]+", "at offset [n]")]}, {
         insta::assert_snapshot!(told, @r"
         text.wasm: component is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out
-        module.wasm: component is a core module, not a component; run `wasm-tools component new` on it
+        module.wasm: component is a core module, not a component; run `devgatectl pack` on it
         half.wasm: component is not valid: unexpected end-of-file (at offset [n])
         script.sh: component is not a WebAssembly component
-        no-plugin.wasm: component does not export devgate:plugin/plugin@0.1.0
+        no-plugin.wasm: component does not export devgate:plugin/plugin@0.1.0; build it for the world `component` of wit/
         ");
     });
     let missing = inspect(&dir.path().join("nope.wasm"), "text")?;

@@ -237,7 +237,7 @@ devgate: [dir]/half.wasm: is damaged: unexpected end-of-file (at offset [n])
 devgate: [dir]/no-world.wasm: is a core module that does not say which world it is of: give --wit DIR and --world NAME, or link what the bindings' generator made for it (for C, the object file `*_component_type.o`)
 devgate: [dir]/other-world.wasm: failed to decode world from module: module was not valid: failed to find export of function `run`
 devgate: [dir]/no-plugin.wasm: this host could not run what it makes; nothing was written:
-  component does not export devgate:plugin/plugin@0.1.0
+  component does not export devgate:plugin/plugin@0.1.0; build it for the world `component` of wit/
 devgate: [dir]/no-such-world.wasm: --wit [dir]/other has no world z, but x, y
 devgate: [dir]/which-world.wasm: --wit [dir]/other has several worlds, give --world with one of them: x, y
 devgate: [dir]/no-wit.wasm: --wit [dir]/nope: failed to read path for WIT [dir]/nope]: No such file or directory (os error 2)

@@ -16,6 +16,9 @@ pub(super) fn of(called: &Called) -> String {
     match (&called.answer, &called.error) {
         (_, Some(error)) => {
             let _ = writeln!(text, "{BAD}{}{BAD:#} {error}", called.function);
+            if let Some(to_do) = &called.to_do {
+                let _ = writeln!(text, "  to do  {to_do}");
+            }
         }
         (Some(answer), None) => text += &answered(answer),
         (None, None) => {}
@@ -48,7 +51,10 @@ fn answered(answer: &Answer) -> String {
                 let _ = writeln!(text, "{BAD}rejected{BAD:#} {}: {}", rejected.what, rejected.why);
             }
             for (id, why) in contested {
-                let _ = writeln!(text, "{BAD}not given{BAD:#} id {id}: {why}");
+                let _ = writeln!(
+                    text,
+                    "{BAD}not given{BAD:#} id {id}: {why}; list one unit for both, or say shares-hardware"
+                );
             }
         }
         Answer::Verdicts { units } => {

@@ -32,6 +32,10 @@ pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -
     let mut embedded = bytes.to_vec();
     match wit {
         Some(wit) => embed(&mut embedded, wit, world)?,
+        None if !module.has_world && module.wasi => bail!(
+            "is a core module for WASI preview 1 that says no world: build it with the contract's bindings, as a project of \
+             `devgatectl new` is"
+        ),
         None => ensure!(
             module.has_world,
             "is a core module that does not say which world it is of: give --wit DIR and --world NAME, or link what the \

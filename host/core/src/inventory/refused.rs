@@ -12,13 +12,13 @@ pub(crate) enum GateRefusal {
     /// Its name or id is none.
     #[error("{0}")]
     Name(&'static str),
-    #[error("the policy does not grant this name (resources)")]
+    #[error("the policy does not grant this name (resources); add it there, or list another")]
     Resource,
     #[error("the same resource was listed before; one pool for each")]
     SameResource,
     #[error("no rename matches it, and its own name is not granted (resources, rename)")]
     Rename,
-    #[error("the same id was listed before; ids must be unique")]
+    #[error("the same id was listed before; take what no other unit has, such as a serial number")]
     SameId,
     #[error("it would be offered as {offered}, which is made of the component's {other}")]
     Mixed { offered: ResourceName, other: ResourceName },

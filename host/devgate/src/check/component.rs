@@ -82,8 +82,10 @@ pub(super) fn look(
     }
     // Of a file that is too large only its beginning has been read: neither its size nor its digest is known.
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > policy.limits.component_size.0 {
-        let message =
-            format!("component {} is larger than {} (limits.component-size)", facts.file, policy.limits.component_size);
+        let message = format!(
+            "component {} is larger than {} (limits.component-size); `devgatectl pack` leaves debug information out, else raise it",
+            facts.file, policy.limits.component_size
+        );
         findings.push(Finding::error("component-invalid", at, message));
         return facts;
     }

@@ -75,7 +75,7 @@ fn health_has_a_verdict_for_each_unit() {
     assert_eq!(output.verdicts, [Verdict::Unhealthy("a".into())]);
     assert_snapshot!(
         error(about(&plugin, CallKind::Health, Fake::boxed(), &units)),
-        @"broke the contract: 1 verdicts for 3 units"
+        @"broke the contract: 1 verdicts for 3 units; give one for each, in their order"
     );
 }
 

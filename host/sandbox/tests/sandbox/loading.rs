@@ -63,7 +63,7 @@ plugin snoop: component asks for what it does not get:
   devgate:plugin/kernel-log@0.1.0    needs "kernel-log:" in the policy
   devgate:plugin/host-paths@0.1.3    needs "host-nodes:" in the policy
   devgate:plugin/teleport@0.1.0      is not an interface of the contract 0.1.0
-  devgate:plugin/state@0.2.0         is another version of the contract; this host has 0.1.0
+  devgate:plugin/state@0.2.0         is another version of the contract; this host has 0.1.0: build it against that
   wasi:clocks/monotonic-clock@0.2.6  needs "wasi:" in the policy
   wasi:sockets/tcp@0.2.6             is never served: a component has no network
   wasi:cli/stdout@0.3.0              is another version of WASI; parts of 0.2 are served
@@ -74,7 +74,7 @@ plugin snoop: component asks for what it does not get:
 
 #[test]
 fn other_kinds_of_file_are_named() {
-    assert_snapshot!(refused(&Guest::default().module()), @"plugin snoop: component is a core module, not a component; run `wasm-tools component new` on it");
+    assert_snapshot!(refused(&Guest::default().module()), @"plugin snoop: component is a core module, not a component; run `devgatectl pack` on it");
     assert_snapshot!(refused(b"(component)"), @"plugin snoop: component is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out");
     assert_snapshot!(refused(b"\n  (component)"), @"plugin snoop: component is WebAssembly as text; run `wasm-tools parse` on it and ship what comes out");
     assert_snapshot!(refused(b"\x7fELF\x02\x01\x01"), @"plugin snoop: component is native code (precompiled or a program); ship the .wasm that it was made from");
@@ -138,7 +138,7 @@ fn the_pinned_digest_is_the_files() {
 
 #[test]
 fn the_export_must_be_there_and_of_this_contract() {
-    assert_snapshot!(refused(&text("(component)")), @"plugin snoop: component does not export devgate:plugin/plugin@0.1.0");
+    assert_snapshot!(refused(&text("(component)")), @"plugin snoop: component does not export devgate:plugin/plugin@0.1.0; build it for the world `component` of wit/");
     assert_snapshot!(
         refused(&text(r#"(component (instance $i) (export "devgate:plugin/plugin@0.2.0" (instance $i)))"#)),
         @"plugin snoop: component exports devgate:plugin/plugin@0.2.0; this host has devgate:plugin@0.1.0"

@@ -18,9 +18,7 @@ pub fn check_file(bytes: &[u8], sha256: [u8; 32], limits: &Limits, pinned: Optio
     }
     let problem = match bytes {
         [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
-        [b'\0', b'a', b's', b'm', _, _, 0, 0, ..] => {
-            "is a core module, not a component; run `wasm-tools component new` on it"
-        }
+        [b'\0', b'a', b's', b'm', _, _, 0, 0, ..] => "is a core module, not a component; run `devgatectl pack` on it",
         [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => "has a component format that this host does not know",
         [0x7f, b'E', b'L', b'F', ..] => {
             "is native code (precompiled or a program); ship the .wasm that it was made from"

@@ -138,7 +138,9 @@ fn need(name: &str, grants: &dyn Fn(&str) -> Grant) -> Need {
 
 fn need_of_ours(interface: Interface<'_>, grants: &dyn Fn(&str) -> Grant) -> Need {
     if !interface.is_on_our_track() {
-        return Need::Never(format!("is another version of the contract; this host has {CONTRACT}"));
+        return Need::Never(format!(
+            "is another version of the contract; this host has {CONTRACT}: build it against that"
+        ));
     }
     let grant = match interface.name {
         name if ALWAYS.contains(&name) => Grant::Always,
@@ -198,7 +200,9 @@ pub fn profile(scan: &Scan) -> Result<Profile, Refusal> {
                 let other = GuestText::new(other);
                 format!("exports {other}; this host has devgate:plugin@{CONTRACT}")
             }
-            None => format!("does not export devgate:plugin/plugin@{CONTRACT}"),
+            None => {
+                format!("does not export devgate:plugin/plugin@{CONTRACT}; build it for the world `component` of wit/")
+            }
         }));
     }
     Ok(Profile {
