@@ -1,9 +1,10 @@
 //! A component that does everything right, but for the one fault that its configuration names. For tests of `devgatectl conform`,
-//! each check of which must be seen to fail; never deploy it.
+//! each check of which must be seen to fail, and of what vendors read of their mistakes; never deploy it.
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, reason = "faults are what it is for")]
 
 mod fault;
+mod mistake;
 
 use devgate_sdk::{Device, Edits, Error, ErrorKind, Lifecycle, Plugin, Pool, Preference, Presence, Unit, Verdict};
 use devgate_sdk::{control, files, hardware, host_paths, kernel_log, log, state};
@@ -23,6 +24,7 @@ impl Plugin for Misfit {
         if has("breaks-on-many") && racks.len() > 500 {
             panic!("too many racks");
         }
+        mistake::looked(&racks)?;
         let generation = fault::generation(racks.len())?;
         let (mut units, mut unread) = (Vec::new(), Vec::new());
         for (n, rack) in racks.iter().enumerate() {
@@ -59,7 +61,7 @@ impl Plugin for Misfit {
             return Ok(vec![pool]);
         }
         pool.shared_nodes = host_paths::node_at("/dev/rackctl").if_present().unwrap_or_default().into_iter().collect();
-        Ok(vec![pool])
+        Ok(mistake::listed(pool))
     }
 
     fn health(_resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
@@ -90,6 +92,7 @@ impl Plugin for Misfit {
             both.sort_by(|a, b| a.0.cmp(&b.0));
             verdicts = both.into_iter().map(|(_, verdict)| verdict).collect();
         }
+        mistake::judged(&mut verdicts);
         Ok(verdicts)
     }
 
@@ -112,7 +115,7 @@ impl Plugin for Misfit {
             }
             serial.map_err(fault::worded)?;
         }
-        let edits = Edits::none();
+        let edits = mistake::given(Edits::none())?;
         Ok(match has("sets-what-is-not-granted") {
             true => edits.with_env("LD_PRELOAD", "/tmp/evil.so"),
             false => edits,
