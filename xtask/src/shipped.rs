@@ -20,7 +20,6 @@ const PARTS: &[&str] = &[
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/dashboard.json",
     "deploy/policies",
-    "deploy/profiles",
     "deploy/systemd",
     "docs",
     "examples",

@@ -101,12 +101,12 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// # Errors
     /// When Helm fails.
     pub(crate) fn install_groups(&self, groups: &[&str]) -> Result<()> {
-        let policy = json!({"files": {"serial.yaml": null, "disks.yaml": self.policy()?}});
+        let policy = json!({"files": {"disks.yaml": self.policy()?}});
         let group =
             |name: &&str| ((*name).to_owned(), json!({"nodeSelector": {"example.com/kind": name}, "policy": policy}));
         let groups: Map<_, _> = groups.iter().map(group).collect();
         let words = ["install", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, &self.policy()?, json!({"groups": groups}))
+        self.helm_with(&words, "", json!({"groups": groups, "policy": {}}))
     }
 
     fn helm(&self, words: &[&str], policy: &str) -> Result<()> {
@@ -119,7 +119,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         let take_over = if self.given.before.is_some() { "never" } else { "as-many" };
         let mut text = json!({
             "image": {"repository": REPOSITORY},
-            "policy": {"files": {"serial.yaml": null, "disks.yaml": policy}},
+            "policy": {"files": {"disks.yaml": policy}},
             "updateStrategy": {"takeOver": take_over},
         });
         for (key, value) in besides.as_object().into_iter().flatten() {

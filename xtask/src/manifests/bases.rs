@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_a_kustomization_does_not_reach_is_found() {
-        let before = documents("i", "devgate", "serial.yaml", "os");
+        let before = documents("i", "devgate", "none.yaml", "os");
         let after = documents(IMAGE, OWN, "devgate-own.yaml", OWN);
         assert_eq!(complaints(&before, &after), [""; 0]);
         assert_eq!(

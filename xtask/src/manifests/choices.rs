@@ -43,6 +43,7 @@ pub(super) const OVERLAYS: &[Overlay] = &[
     Overlay { least: 30, ..overlay("recent", "overlays.recent=true") },
     overlay("monitoring", "overlays.monitoring=true"),
     overlay("alerts", "overlays.alerts=true"),
+    overlay("scc", "scc.create=true"),
 ];
 
 /// Overlays that are chosen together.

@@ -47,10 +47,8 @@ pub(super) fn of(documents: &[Value]) -> BTreeSet<String> {
         facts.insert(format!("object {kind}"));
         match kind {
             "Namespace" => flat("namespace", at(document, "/metadata/labels"), &is_ours, &mut facts),
-            "ServiceAccount" => {
-                let rest = |key: &str| ["apiVersion", "kind", "metadata"].contains(&key);
-                flat("service account", document, &rest, &mut facts);
-            }
+            "ServiceAccount" => flat("service account", document, &is_head, &mut facts),
+            "SecurityContextConstraints" => flat("scc", document, &is_head, &mut facts),
             // Two at once take each other's registrations, and how many nodes may wait for each other is no accident.
             "DaemonSet" => {
                 let place = "/spec/updateStrategy/rollingUpdate";
@@ -71,7 +69,15 @@ pub(super) fn of(documents: &[Value]) -> BTreeSet<String> {
             }
         }
     }
+    // A capability that OpenShift is told to let through is said where the pod asks for it.
+    let asked = facts.iter().filter_map(|fact| fact.split_once(".capabilities.add="));
+    let let_through: Vec<_> = asked.map(|(_, capability)| format!("scc: allowedCapabilities={capability}")).collect();
+    facts.retain(|fact| !let_through.contains(fact));
     facts
+}
+
+fn is_head(key: &str) -> bool {
+    ["apiVersion", "kind", "metadata"].contains(&key)
 }
 
 fn is_ours(label: &str) -> bool {

@@ -1,15 +1,14 @@
-//! The chart rendered by Helm, for who applies files or has a kustomization: once plain and once for each profile of deploy/profiles.
+//! The chart rendered by Helm, for who applies files or has a kustomization: once plain and once for each of its profiles.
 
 use super::choices::OLDEST;
 use super::render;
 use crate::process;
-use crate::workspace::root;
 use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One rendering of the chart that a release carries.
 pub(super) struct Profile {
-    /// Its folder in a release, and its values in deploy/profiles, if it has some.
+    /// Its folder in a release, and its values in the chart's profiles, if it has some.
     pub(super) name: &'static str,
     has_values: bool,
     /// The release of Helm that it would be, and its namespace.
@@ -29,8 +28,9 @@ const fn profile(name: &'static str, lists: &'static [&'static str]) -> Profile 
 /// All of them, which docs/install.md lists.
 pub(super) const PROFILES: &[Profile] = &[
     Profile { has_values: false, ..profile("plain", &["base"]) },
-    profile("nvidia", &["base", "kernel-log"]),
-    Profile { least: 30, ..profile("sriov", &["base", "nics", "device-info", "recent"]) },
+    profile("gpu", &["base", "kernel-log"]),
+    Profile { least: 30, ..profile("nic", &["base", "nics", "device-info", "recent"]) },
+    profile("storage", &["base"]),
     Profile { only: Some("templates/podmonitor.yaml"), ..profile("monitoring", &["monitoring"]) },
     Profile { only: Some("templates/prometheusrule.yaml"), ..profile("alerts", &["alerts"]) },
     Profile { release: "devgate-cleanup", ..profile("cleanup", &["cleanup"]) },
@@ -68,18 +68,13 @@ impl Profile {
         let mut command = render::template(helm, chart, self.release);
         if self.has_values {
             let values = format!("{}.yaml", self.name);
-            command.arg("--values").arg(folder().join(values));
+            command.arg("--values").arg(chart.join("profiles").join(values));
         }
         let Some(template) = self.only else {
             return render::whole(&mut command, self.release);
         };
         Ok(render::of_nobody(&process::read(command.args(["--show-only", template]))?))
     }
-}
-
-/// The folder of their values.
-fn folder() -> PathBuf {
-    root().join("deploy/profiles")
 }
 
 #[cfg(test)]
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn every_profile_is_known_and_nothing_else_is_there() {
-        let found = std::fs::read_dir(folder()).unwrap();
+        let found = std::fs::read_dir(crate::manifests::chart().join("profiles")).unwrap();
         let found: BTreeSet<_> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         let known = PROFILES.iter().filter(|profile| profile.has_values);
         let known: BTreeSet<_> = known.map(|profile| format!("{}.yaml", profile.name)).collect();

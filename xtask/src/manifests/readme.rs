@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// Renders with the values that it shows: the policy is there, and the example's is not.
+/// Renders with the values that it shows: the policy is there, and no other.
 pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>> {
     let page = chart.join("README.md");
     let text = std::fs::read_to_string(&page).with_context(|| format!("read {}", page.display()))?;

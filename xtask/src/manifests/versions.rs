@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Kinds of the Prometheus operator, which are no part of Kubernetes and have no schema here.
-const FOREIGN: [&str; 2] = ["PodMonitor", "PrometheusRule"];
+/// Kinds of the Prometheus operator and of OpenShift, which are no part of Kubernetes and have no schema here.
+const FOREIGN: [&str; 3] = ["PodMonitor", "PrometheusRule", "SecurityContextConstraints"];
 
 /// The only kind that overlays write something newer into.
 const PODS: &str = "DaemonSet";

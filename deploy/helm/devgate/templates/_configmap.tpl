@@ -1,9 +1,17 @@
 {{- define "devgate.configmap" -}}
 {{- $policy := .Values.policy | default dict }}
 {{- if not $policy.existingConfigMap }}
-{{- if not (without (values ($policy.files | default dict)) nil "") }}
-{{- $of := ternary (printf "groups.%s." .Group) "" (ne .Group "") }}
-{{- fail (printf "%spolicy.files: there is none, and devgate starts nowhere without a policy; set one, or policy.existingConfigMap" $of) }}
+{{- $files := dict }}
+{{- range $name, $text := $policy.files }}
+{{- if $text }}
+{{- $_ := set $files $name (include "devgate.mirrored" (list $ $text)) }}
+{{- end }}
+{{- end }}
+{{- if and .Group (not $files) }}
+{{- fail (printf "groups.%s.policy.files: there is none, and a group is made for its policy; set one, or policy.existingConfigMap" .Group) }}
+{{- end }}
+{{- if not $files }}
+{{- $files = dict "none.yaml" "# No policy was given: nothing is served.\napiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins: {}\n" }}
 {{- end }}
 apiVersion: v1
 kind: ConfigMap
@@ -16,11 +24,7 @@ metadata:
 immutable: true
 {{- end }}
 data:
-  {{- range $name, $text := $policy.files }}
-  {{- if $text }}
-  {{- toYaml (dict $name $text) | nindent 2 }}
-  {{- end }}
-  {{- end }}
+  {{- toYaml $files | nindent 2 }}
 {{- end }}
 {{- end }}
 

@@ -8,6 +8,10 @@
 {{- if and $oci.caConfigMap (not $on.oci) }}
 {{- fail "oci.caConfigMap: without overlays.oci there is no way to a registry; set overlays.oci=true" }}
 {{- end }}
+{{- $port := regexFind ":[0-9]+" (.Values.registry | default "") | trimPrefix ":" | default "443" }}
+{{- if and $on.oci .Values.registry (not (has $port (toStrings ($oci.ports | default list)))) }}
+{{- fail (printf "registry: its port %s is not among oci.ports, and components are pulled from there" $port) }}
+{{- end }}
 {{- range .Values.env }}
 {{- if and (eq .name "DOCKER_CONFIG") $oci.credentialsSecret }}
 {{- fail "env: DOCKER_CONFIG is set by oci.credentialsSecret; take one of them" }}
@@ -92,8 +96,10 @@ spec:
         runAsGroup: 0
         seccompProfile:
           type: RuntimeDefault
+        {{- with include "devgate.selinux" . }}
         seLinuxOptions:
-          type: container_device_plugin_t
+          {{- . | trim | nindent 10 }}
+        {{- end }}
       containers:
         - name: devgate
           image: {{ include "devgate.image" . | quote }}
@@ -228,7 +234,7 @@ spec:
         - name: device-plugins
           hostPath: {path: /var/lib/kubelet/device-plugins, type: Directory}
         - name: pod-resources
-          hostPath: {path: {{ .Values.kubelet.podResourcesDir | quote }}, type: Directory}
+          hostPath: {path: {{ printf "%s/pod-resources" (include "devgate.kubelet" .) | quote }}, type: Directory}
         - name: dev
           hostPath: {path: /dev, type: Directory}
         - name: state

@@ -55,6 +55,39 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "devgate.image" -}}
 {{- with .Values.image -}}
-{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- $name := include "devgate.mirrored" (list $ .repository) }}
+{{- if .digest }}{{ $name }}@{{ .digest }}{{ else }}{{ $name }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end -}}
+{{- end }}
+
+{{- /* A text with the mirror in place of where nothing is. */}}
+{{- define "devgate.mirrored" -}}
+{{- $registry := (index . 0).Values.registry }}
+{{- if $registry }}{{ index . 1 | replace "registry.example.com/" (printf "%s/" $registry) }}{{ else }}{{ index . 1 }}{{ end }}
+{{- end }}
+
+{{- /* Whether a policy is given. */}}
+{{- define "devgate.served" -}}
+{{- $policy := .Values.policy | default dict }}
+{{- if or $policy.existingConfigMap .Values.groups (without (values ($policy.files | default dict)) nil "") }}yes{{ end }}
+{{- end }}
+
+{{- define "devgate.kubelet" -}}
+{{- $of := ternary (printf "groups.%s." .Group) "" (ne (.Group | default "") "") }}
+{{- if .Values.kubelet.podResourcesDir }}
+{{- fail (printf "%skubelet.podResourcesDir: is kubelet.dir now, the directory that it is in" $of) }}
+{{- end }}
+{{- $dir := .Values.kubelet.dir | trimSuffix "/" }}
+{{- if has (base $dir) (list "pod-resources" "device-plugins" "plugins" "plugins_registry" "pods") }}
+{{- fail (printf "%skubelet.dir: %s is in the kubelet's directory; give the directory itself, %s" $of $dir (dir $dir)) }}
+{{- end }}
+{{- $dir }}
+{{- end }}
+
+{{- define "devgate.selinux" -}}
+{{- range $key, $value := .Values.seLinuxOptions }}
+{{- if $value }}
+{{ $key }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
 {{- end }}

@@ -126,7 +126,7 @@ fn desk(cluster: &Cluster, page: &str) -> Result<PathBuf> {
     link(&cluster.given.chart, desk.join(format!("devgate-{}.tgz", cluster.version()?)))?;
     link(&cluster.given.components.join("generic.wasm"), desk.join("generic.wasm"))?;
     fs::write(desk.join("policy.d/gpus.yaml"), cluster.policy()?)?;
-    let values = serde_json::json!({"policy": {"files": {"serial.yaml": null, "disks.yaml": cluster.policy()?}}});
+    let values = serde_json::json!({"policy": {"files": {"disks.yaml": cluster.policy()?}}});
     fs::write(desk.join("values.yaml"), values.to_string())?;
     fs::write(desk.join("kustomization.yaml"), kustomization(page)?)?;
     Ok(desk)

@@ -207,3 +207,14 @@ fn other_objects_count_too() {
         assert!(facts(&json!({"kind": kind, "spec": place})).contains(&"container c".to_owned()), "{kind}");
     }
 }
+
+#[test]
+fn what_openshift_lets_through_is_said_where_no_pod_asks_for_it() {
+    let lets = |capability: &str| json!({"kind": "SecurityContextConstraints", "allowHostPID": false, "allowedCapabilities": [capability]});
+    let mut pod = little();
+    pod["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"] = json!(["SYSLOG"]);
+    let found = |capability| of(&[lets(capability), pod.clone()]);
+    assert!(found("SYSLOG").contains("scc: allowHostPID=false"));
+    assert!(!found("SYSLOG").iter().any(|fact| fact.starts_with("scc: allowedCapabilities")));
+    assert!(found("SYS_ADMIN").contains("scc: allowedCapabilities=SYS_ADMIN"));
+}

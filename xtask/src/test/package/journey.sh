@@ -162,7 +162,7 @@ says '1 handed out'
 
 step "drop-ins give what they say, and no more"
 drop=/etc/systemd/system/devgate.service.d
-mkdir -p $drop /run/k8s.cni.cncf.io/devinfo/dp /run/cdi /var/lib/k0s/kubelet/device-plugins /var/lib/k0s/kubelet/pod-resources
+mkdir -p $drop /run/k8s.cni.cncf.io/devinfo/dp /run/cdi /var/lib/k0s/kubelet/pod-resources
 cp /usr/share/doc/devgate/examples/*.conf $drop/
 rm $drop/lease.conf
 systemctl daemon-reload
@@ -170,7 +170,7 @@ ok systemctl restart devgate
 # CAP_SYSLOG alone.
 ok grep -q '^CapBnd:	0000000400000000' "/proc/$(pid)/status"
 features=/etc/kubernetes/node-feature-discovery/features.d
-for directory in /var/run/k8s.cni.cncf.io/devinfo/dp $features /var/lib/k0s/kubelet/device-plugins; do
+for directory in /var/run/k8s.cni.cncf.io/devinfo/dp $features; do
     ok inside test -w "$directory"
 done
 for directory in /run/cdi /var/run/cdi /var/lib/k0s/kubelet/pod-resources; do

@@ -10,6 +10,9 @@ pub(crate) fn of(report: &Report) -> String {
     let listed = report.plugins.iter().flat_map(|plugin| &plugin.resources);
     let devices: usize = listed.map(|resource| resource.devices.len()).sum();
     let resources = resources(report).len();
+    if report.conditions.is_empty() && plugins == 0 {
+        return "all is well: the policy has no plugin, so nothing is served".to_owned();
+    }
     if report.conditions.is_empty() {
         return format!(
             "all is well: {}, {}, {}",
