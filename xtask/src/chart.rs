@@ -41,7 +41,7 @@ pub(crate) fn pack(chart: &Path, folder: &Path, epoch: u64) -> Result<PathBuf> {
 }
 
 /// Copies everything but hidden files, which are an editor's or Helm's own.
-fn take(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(crate) fn take(from: &Path, to: &Path) -> std::io::Result<()> {
     create_dir_all(to)?;
     for entry in read_dir(from)? {
         let entry = entry?;

@@ -2,9 +2,9 @@
 
 use crate::dist::{self, Out};
 use crate::workspace::{WHOLE, cargo, root, target};
-use crate::{chart, components, demo, image, languages, manifests, process, static_binary, tools};
+use crate::{chart, components, demo, image, languages, manifests, process, release, static_binary, tools};
 use anyhow::{Result, bail};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// What to play.
@@ -91,7 +91,8 @@ fn command(options: &Options) -> Result<Command> {
             (image::build(static_binary::Product::Devgate, std::slice::from_ref(&program), &out)?, program)
         }
     };
-    command.arg("--image").arg(image).arg("--program").arg(program);
+    command.arg("--layout").arg(layout(&out, &image)?);
+    command.arg("--image").arg(&image).arg("--program").arg(program);
     command.arg("--chart").arg(chart::pack(&manifests::chart(), &out, dist::epoch()?)?);
     let (helm, rendered) = (tools::helm()?, out.join("rendered"));
     manifests::profiles::write(&helm, &manifests::chart(), &rendered)?;
@@ -105,4 +106,18 @@ fn command(options: &Options) -> Result<Command> {
     command.arg("--root").arg(root());
     command.arg("--kubectl").arg(tools::kubectl()?).arg("--helm").arg(helm);
     Ok(command)
+}
+
+/// What a release has for registries, of this tree and signed by a key of no worth.
+fn layout(out: &Path, image: &Path) -> Result<PathBuf> {
+    let folder = out.join("mirror");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    std::fs::create_dir(&folder)?;
+    let key = folder.join("key.pem");
+    let new = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out"];
+    process::run(Command::new("openssl").args(new).arg(&key))?;
+    release::layout::write(&folder.join("oci"), &[image.to_owned()], Some(&key))?;
+    Ok(folder.join("oci"))
 }

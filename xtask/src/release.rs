@@ -3,13 +3,14 @@
 mod changelog;
 mod compare;
 mod contents;
+pub(crate) mod layout;
 mod sbom;
 mod sums;
 
 use crate::dist;
 use crate::static_binary::{self, Machine, Product, Profile};
 use crate::workspace::target;
-use crate::{chart, components, image, manifests, package};
+use crate::{components, image, package};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +31,9 @@ pub(crate) struct Options {
     /// Make it a second time, from a clone in another folder, and compare the bytes of every file
     #[arg(long, conflicts_with = "dirty")]
     twice: bool,
+    /// Sign the components with this private key in PEM, which is not encrypted
+    #[arg(long, value_name = "FILE", conflicts_with = "twice")]
+    key: Option<PathBuf>,
     /// With these programs in place of those that `cargo xtask static` builds: for tests
     #[arg(long, value_name = "FILE", hide = true)]
     binary: Vec<PathBuf>,
@@ -93,18 +97,19 @@ fn make(options: &Options, version: &str, notes: &str, place: &Path) -> Result<(
     let (workshop, host): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|file| Product::of_file(file) == Product::Devgatectl);
     step("images");
-    image::build(Product::Devgate, &host, &folder)?;
+    let mut images = vec![image::build(Product::Devgate, &host, &folder)?];
     if !workshop.is_empty() {
-        image::build(Product::Devgatectl, &workshop, &folder)?;
+        images.push(image::build(Product::Devgatectl, &workshop, &folder)?);
     }
     for program in &host {
         step("package");
         package::build(program, &folder)?;
     }
-    step("chart and manifests");
-    let chart = chart::pack(&manifests::chart(), &folder, dist::epoch()?)?;
+    step("layout, chart and manifests");
+    let (chart, stamp) =
+        layout::write(&folder.join(format!("devgate-{version}-oci")), &images, options.key.as_deref())?;
     dist::announce(&chart)?;
-    contents::manifests(&folder, version)?;
+    contents::manifests(&folder, version, &stamp)?;
     step("bills of materials");
     sbom::write(machines, &folder)?;
     std::fs::write(folder.join("CHANGELOG.md"), notes)?;

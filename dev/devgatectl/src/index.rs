@@ -1,7 +1,6 @@
 //! `devgatectl index` and `search`: which components there are, as one artifact that anybody can keep, mirror and sign.
 
 mod build;
-mod layout;
 mod search;
 
 pub(crate) use build::build;

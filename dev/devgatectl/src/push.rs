@@ -4,7 +4,7 @@ mod attestations;
 
 use crate::cli::PushArgs;
 use crate::inspect;
-use crate::registry::{self, About, Artifact};
+use crate::registry::{self, About, Artifact, layout};
 use crate::signing_key::SigningKey;
 use anyhow::Context;
 use devgate::exit;
@@ -29,12 +29,17 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     let attested =
         args.attest.as_deref().map(|file| attestations::of(file, &sha256, &artifact.manifest)).transpose()?;
     let (registries, progress) = (args.registry.registries(), devgate_oci::Progress::default());
-    let pushed = {
-        let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
-        registry::push(&registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
+    let pushed = match &args.layout {
+        Some(folder) => layout::push(folder, &artifact, &args.reference)?,
+        None => {
+            let _progress = Progress::begin(format!("pushing {} to {}", args.file.display(), args.reference));
+            registry::push(&registries, &artifact, &args.reference, args.replace, &progress).map_err(coded)?
+        }
     };
-    if let Some(key) = &key {
-        registry::sign(&registries, &pushed.reference, key)?;
+    match (&key, &args.layout) {
+        (Some(key), Some(folder)) => layout::sign(folder, &pushed.reference, key)?,
+        (Some(key), None) => registry::sign(&registries, &pushed.reference, key)?,
+        (None, _) => {}
     }
     if let Some(attested) = &attested {
         attestations::push(&registries, &pushed.reference, attested)?;

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod attach;
+pub(crate) mod layout;
 mod sign;
 mod upload;
 

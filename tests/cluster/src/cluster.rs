@@ -25,6 +25,8 @@ pub(crate) struct Given {
     pub(crate) chart: PathBuf,
     /// The chart's profiles as a release has them rendered.
     pub(crate) rendered: PathBuf,
+    /// What a release has for registries, if it was made.
+    pub(crate) layout: Option<PathBuf>,
     /// The static program.
     pub(crate) program: PathBuf,
     /// The static program of the version before, if there is one.

@@ -9,6 +9,9 @@ pub(crate) const ADDRESS: &str = "10.99.0.1";
 /// The second node's address.
 pub(crate) const ADDRESS2: &str = "10.99.0.2";
 
+/// Where a registry is for scenarios that have one.
+pub(crate) const MIRROR: &str = "10.99.0.1:5000";
+
 /// Writes each part's configuration into a folder.
 ///
 /// # Errors
@@ -21,9 +24,16 @@ pub(crate) fn write(conf: &Path, keys: &Path, cni: &Path, cgroup: &str) -> Resul
     for who in ["admin", "controller-manager", "scheduler", "kubelet", "kubelet2"] {
         put(&format!("{who}.kubeconfig"), kubeconfig(keys, who))?;
     }
+    let trusted = conf.join("registries").join(MIRROR);
+    std::fs::create_dir_all(&trusted)?;
+    let authority = keys.join("ca.crt");
+    put(
+        &format!("registries/{MIRROR}/hosts.toml"),
+        format!("[host.\"https://{MIRROR}\"]\n  ca = \"{}\"\n", authority.display()),
+    )?;
     for (number, of) in [("1", ""), ("2", "2")] {
         let networks = conf.join(format!("cni{of}"));
-        put(&format!("containerd{of}.toml"), containerd(&networks, cni))?;
+        put(&format!("containerd{of}.toml"), containerd(&networks, cni, &conf.join("registries")))?;
         std::fs::create_dir_all(&networks)?;
         put(&format!("cni{of}/10-cluster.conflist"), NETWORK.replace("NUMBER", number))?;
         put(&format!("kubelet{of}.yaml"), kubelet(keys, of, &format!("{cgroup}{of}")))?;
@@ -44,8 +54,8 @@ current-context: c
     )
 }
 
-fn containerd(networks: &Path, cni: &Path) -> String {
-    let (networks, cni) = (networks.display(), cni.display());
+fn containerd(networks: &Path, cni: &Path, registries: &Path) -> String {
+    let (networks, cni, registries) = (networks.display(), cni.display(), registries.display());
     format!(
         r#"version = 2
 root = "/var/lib/containerd"
@@ -59,6 +69,8 @@ state = "/run/containerd"
   cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{registries}"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{cni}"
     conf_dir = "{networks}"

@@ -54,6 +54,9 @@ struct Arguments {
     /// The folder of the chart's rendered profiles
     #[arg(long, value_name = "DIR")]
     rendered: Option<PathBuf>,
+    /// What a release has for registries, of the same image, for `mirror`
+    #[arg(long, value_name = "DIR")]
+    layout: Option<PathBuf>,
     /// The static program, for what runs on the node itself
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -125,6 +128,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         image: arguments.image.unwrap_or_default(),
         chart: arguments.chart.unwrap_or_default(),
         rendered: arguments.rendered.unwrap_or_default(),
+        layout: arguments.layout,
         program: arguments.program.unwrap_or_default(),
         components: arguments.components.unwrap_or_default(),
         root: arguments.root.unwrap_or_default(),

@@ -16,6 +16,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("setsid", "util-linux"),
     ("curl", "curl"),
     ("python3", "python3"),
+    ("docker-registry", "docker-registry"),
+    ("skopeo", "skopeo"),
 ];
 
 /// What a release of Kubernetes has, and etcd.

@@ -24,6 +24,7 @@ mod empty;
 mod install;
 mod kubelet;
 mod late;
+mod mirror;
 mod mistakes;
 mod moves;
 mod nodes;
@@ -150,6 +151,12 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "cleanup takes nothing from a pod, and leaves what the docs say",
         bare: false,
         play: uninstall::play,
+    },
+    Scenario {
+        name: "mirror",
+        about: "image, chart and signed components from a registry that is the only network; one that lacks something",
+        bare: true,
+        play: mirror::play,
     },
     Scenario { name: "admins", about: "the steps of docs/install.md, as written", bare: true, play: admins::play },
 ];

@@ -4,6 +4,7 @@ mod admin;
 mod beside;
 mod bundle;
 mod index;
+mod mirror;
 
 mod signed;
 

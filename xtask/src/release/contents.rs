@@ -1,6 +1,6 @@
 //! What a release has besides what has a command of its own: components with their digests, manifests; and what it says of itself.
 
-use super::sums;
+use super::{layout, sums};
 use crate::components::{self, digest};
 use crate::shipped;
 use crate::workspace::{guests, root};
@@ -20,7 +20,7 @@ struct Entry {
     sha256: String,
 }
 
-/// Copies the components that are for nodes, each with a policy to start from, and lists them in components.json.
+/// Copies the components that are for nodes, each with a policy to start from that names it by digest, and lists them in components.json.
 pub(super) fn components(folder: &Path) -> Result<()> {
     let place = folder.join("components");
     std::fs::create_dir(&place).with_context(|| format!("create {}", place.display()))?;
@@ -30,11 +30,14 @@ pub(super) fn components(folder: &Path) -> Result<()> {
         let built = components::folder()?.join(&file);
         let bytes = std::fs::read(&built).with_context(|| format!("read {}", built.display()))?;
         std::fs::write(place.join(&file), &bytes)?;
+        let digest = digest(&bytes);
         let policy = guests().join(&name).join("policy.yaml");
         if policy.exists() {
-            std::fs::copy(&policy, place.join(format!("{name}.policy.yaml")))?;
+            let text = std::fs::read_to_string(&policy).with_context(|| format!("read {}", policy.display()))?;
+            let pinned = text.replace(&format!("{{file: {file}}}"), &format!("{{file: {file}, sha256: {digest}}}"));
+            std::fs::write(place.join(format!("{name}.policy.yaml")), pinned)?;
         }
-        entries.push(Entry { size: bytes.len(), sha256: digest(&bytes), name, file });
+        entries.push(Entry { size: bytes.len(), sha256: digest, name, file });
     }
     let text = serde_json::to_string_pretty(&entries)?;
     std::fs::write(place.join("components.json"), text + "\n")?;
@@ -43,7 +46,7 @@ pub(super) fn components(folder: &Path) -> Result<()> {
 
 /// Packs what `kubectl` and Prometheus are given, with the pages, laid out as in a clone: for admins who have none. The chart is in it
 /// as Helm renders it, in deploy/rendered; manual pages and completions are in man and completions.
-pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
+pub(super) fn manifests(folder: &Path, version: &str, stamp: &layout::Stamp) -> Result<()> {
     let epoch = dist::epoch()?;
     let name = format!("devgate-{version}-manifests");
     let work = tempfile::tempdir()?;
@@ -51,7 +54,9 @@ pub(super) fn manifests(folder: &Path, version: &str) -> Result<()> {
     std::fs::create_dir(&inside)?;
     shipped::copy(&inside)?;
     manual::write(&inside)?;
-    manifests::profiles::write(&tools::helm()?, &manifests::chart(), &inside.join("deploy/rendered"))?;
+    let chart = inside.join("deploy/helm/devgate");
+    stamp.put(&chart.join("profiles"))?;
+    manifests::profiles::write(&tools::helm()?, &chart, &inside.join("deploy/rendered"))?;
     std::fs::copy(root().join("LICENSE"), inside.join("LICENSE"))?;
     let archive = folder.join(format!("{name}.tar"));
     dist::tar(work.path(), &archive, epoch)?;

@@ -12,6 +12,7 @@ Examples:
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --annotation org.opencontainers.image.source=https://example.com/gpu
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --key vendor.key --attest conform.intoto.jsonl
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
+  devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --layout release    for skopeo, oras and cosign
 
 The same component makes the same artifact, with the same digest. docs/components.md says how to sign it, also with cosign.
 
@@ -35,6 +36,10 @@ pub(crate) struct PushArgs {
     /// Take the tag away from what it is given to
     #[arg(long)]
     pub(crate) replace: bool,
+
+    /// A folder to write it into, in the OCI image layout and beside what is there, in place of pushing it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["replace", "attest"])]
+    pub(crate) layout: Option<PathBuf>,
 
     /// A private key in PEM that is not encrypted: the component is signed with it as cosign does
     #[arg(long, value_name = "FILE")]

@@ -1,9 +1,9 @@
 //! Makes an index of components, each fetched, checked and looked into.
 
-use super::{API_VERSION, Entry, Index, KIND, MAX_COMPONENTS, layout};
+use super::{API_VERSION, Entry, Index, KIND, MAX_COMPONENTS};
 use crate::cli::IndexBuildArgs;
 use crate::inspect;
-use crate::registry::{self, Artifact, Document};
+use crate::registry::{self, Artifact, Document, layout};
 use crate::signing_key::SigningKey;
 use anyhow::ensure;
 use devgate::cli::Output;
@@ -53,7 +53,7 @@ pub(crate) fn build(args: &IndexBuildArgs) -> anyhow::Result<u8> {
         components: entries.iter().map(Entry::shown).collect(),
     };
     if let Some(folder) = &args.layout {
-        layout::write(folder, &artifact)?;
+        layout::write(folder, "latest", &artifact)?;
         built.layout = Some(escape(&folder.to_string_lossy(), 1024));
     }
     if let Some(to) = &args.push {

@@ -14,6 +14,28 @@ use serde_json::json;
 
 /// Puts a signature beside an artifact, and leaves those that are there.
 pub(crate) fn sign(registries: &Registries, artifact: &PinnedReference, key: &SigningKey) -> anyhow::Result<()> {
+    let signed = wait(async {
+        let mut session = super::open(registries, &artifact.repository, true)?;
+        let tag = tag(artifact);
+        let there = session.manifest(&tag).await?.unwrap_or_default();
+        let signatures = added(artifact, key, Raw::read(&there).layers)?;
+        put(&mut session, &super::beside(artifact, artifact.digest), &signatures, &tag).await.map(drop)
+    });
+    signed.map_err(coded)
+}
+
+/// The tag that an artifact's signatures have.
+pub(super) fn tag(artifact: &PinnedReference) -> String {
+    format!("sha256-{}.sig", artifact.digest.hex())
+}
+
+/// An artifact's signatures with another one.
+pub(super) fn added(
+    artifact: &PinnedReference,
+    key: &SigningKey,
+    mut layers: Vec<Descriptor>,
+) -> Result<Artifact, Error> {
+    let failed = |error: anyhow::Error| Error::Host(format!("{artifact}: signature: {error:#}"));
     let payload = json!({
         "critical": {
             "identity": {"docker-reference": artifact.repository.to_string()},
@@ -23,23 +45,12 @@ pub(crate) fn sign(registries: &Registries, artifact: &PinnedReference, key: &Si
         "optional": null,
     });
     let payload = payload.to_string().into_bytes();
-    let signature = STANDARD.encode(key.sign(&payload)?);
     let mut layer = Descriptor::of(PAYLOAD, &payload);
-    layer.annotations = Some([(ANNOTATION.to_owned(), signature)].into());
-    let signed = wait(async {
-        let mut session = super::open(registries, &artifact.repository, true)?;
-        let tag = format!("sha256-{}.sig", artifact.digest.hex());
-        let there = session.manifest(&tag).await?.unwrap_or_default();
-        let mut layers = Raw::read(&there).layers;
-        layers.push(layer);
-        if layers.len() > MAX_SIGNATURES {
-            return Err(Error::Refused(format!(
-                "{artifact}: has {MAX_SIGNATURES} signatures, and no more are looked at"
-            )));
-        }
-        let failed = |error: serde_json::Error| Error::Host(format!("{artifact}: signature: {error}"));
-        let signatures = Artifact::of_signatures(payload, &layers).map_err(failed)?;
-        put(&mut session, &super::beside(artifact, artifact.digest), &signatures, &tag).await.map(drop)
-    });
-    signed.map_err(coded)
+    layer.annotations = Some([(ANNOTATION.to_owned(), STANDARD.encode(key.sign(&payload).map_err(failed)?))].into());
+    layers.push(layer);
+    if layers.len() > MAX_SIGNATURES {
+        let why = format!("{artifact}: has {MAX_SIGNATURES} signatures, and no more are looked at");
+        return Err(Error::Refused(why));
+    }
+    Artifact::of_signatures(payload, &layers).map_err(|error| failed(error.into()))
 }

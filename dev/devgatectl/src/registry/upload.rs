@@ -26,13 +26,7 @@ pub(crate) fn push(
     replace: bool,
     progress: &Progress,
 ) -> Result<Pushed, Error> {
-    let Some(tag) = &to.tag else {
-        return Err(Error::Refused(format!("{to}: has no tag; write one behind it, such as :1.2.0")));
-    };
-    let pinned = to.clone().pinned_to(artifact.digest());
-    if to.digest.is_some_and(|digest| digest != pinned.digest) {
-        return Err(Error::Refused(format!("{to}: it has another digest here, {}", pinned.digest)));
-    }
+    let (pinned, tag) = checked(artifact, to)?;
     wait(async {
         let mut session = super::open(registries, &to.repository, true)?;
         let there = session.manifest(tag).await?.map(|manifest| digest(&manifest));
@@ -49,6 +43,18 @@ pub(crate) fn push(
         }
         Ok(Pushed { reference: pinned.clone(), was_there })
     })
+}
+
+/// The reference that a policy has, and the tag.
+pub(super) fn checked<'a>(artifact: &Artifact, to: &'a Reference) -> Result<(PinnedReference, &'a str), Error> {
+    let Some(tag) = &to.tag else {
+        return Err(Error::Refused(format!("{to}: has no tag; write one behind it, such as :1.2.0")));
+    };
+    let pinned = to.clone().pinned_to(artifact.digest());
+    if to.digest.is_some_and(|digest| digest != pinned.digest) {
+        return Err(Error::Refused(format!("{to}: it has another digest here, {}", pinned.digest)));
+    }
+    Ok((pinned, tag))
 }
 
 /// Sends all of an artifact, whatever the tag was given to; and says how the registry took it.

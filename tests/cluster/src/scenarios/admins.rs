@@ -24,7 +24,9 @@ enum Step {
 /// Beginnings of steps.
 const STEPS: &[(&str, Step)] = &[
     ("sha256sum --check SHA256SUMS", Step::Elsewhere("needs a release; `cargo xtask release` checks its sums")),
-    ("skopeo ", Step::Elsewhere("needs a registry; the archive is given to the node instead, as the page says")),
+    ("while read name; do skopeo copy", Step::Elsewhere("the scenario `mirror` installs from a registry")),
+    ("helm pull oci://", Step::Elsewhere("the scenario `mirror` installs from a registry")),
+    ("helm install devgate devgate ", Step::Elsewhere("the scenario `mirror` installs from a registry")),
     (
         "kubectl -n devgate rollout status daemonset/devgate-cleanup",
         Step::Elsewhere("the scenario `uninstall` cleans up"),
