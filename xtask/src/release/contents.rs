@@ -34,6 +34,8 @@ pub(super) fn components(folder: &Path) -> Result<()> {
         let policy = guests().join(&name).join("policy.yaml");
         if policy.exists() {
             let text = std::fs::read_to_string(&policy).with_context(|| format!("read {}", policy.display()))?;
+            let kept = text.lines().filter(|line| !line.contains("# Add sha256 (as "));
+            let text: String = kept.map(|line| format!("{line}\n")).collect();
             let pinned = text.replace(&format!("{{file: {file}}}"), &format!("{{file: {file}, sha256: {digest}}}"));
             std::fs::write(place.join(format!("{name}.policy.yaml")), pinned)?;
         }
@@ -65,10 +67,11 @@ pub(super) fn manifests(folder: &Path, version: &str, stamp: &layout::Stamp) -> 
     dist::announce(&archive.with_extension("tar.gz"))
 }
 
-/// What is in a release: a line for each file.
+/// What is in a release: a line for each file, but for what another one lists.
 pub(super) fn table(folder: &Path) -> Result<String> {
     let mut text = String::new();
-    for name in sums::files(folder)?.into_iter().chain([sums::NAME.to_owned()]) {
+    let files = sums::files(folder)?.into_iter().filter(|name| !name.contains("/blobs/"));
+    for name in files.chain([sums::NAME.to_owned()]) {
         let bytes = std::fs::read(folder.join(&name)).with_context(|| format!("read {name}"))?;
         let digest = digest(&bytes);
         let _infallible = writeln!(text, "{:>10}  {}…  {name}", bytes.len(), digest.get(..16).unwrap_or_default());
