@@ -76,7 +76,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     /// When Helm fails.
     pub(crate) fn name_devices(&self) -> Result<()> {
         let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, &self.policy()?, json!({"overlays": {"cdiEdits": true}}))
+        self.helm_with(&words, &self.policy()?, json!({"overlays": {"cdiEdits": true}})).map(drop)
     }
 
     /// Another policy, in a config map of its own with which the next pod comes.
@@ -106,14 +106,25 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
             |name: &&str| ((*name).to_owned(), json!({"nodeSelector": {"example.com/kind": name}, "policy": policy}));
         let groups: Map<_, _> = groups.iter().map(group).collect();
         let words = ["install", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, "", json!({"groups": groups, "policy": {}}))
+        self.helm_with(&words, "", json!({"groups": groups, "policy": {}})).map(drop)
     }
 
     fn helm(&self, words: &[&str], policy: &str) -> Result<()> {
-        self.helm_with(words, policy, json!({}))
+        self.helm_with(words, policy, json!({})).map(drop)
     }
 
-    fn helm_with(&self, words: &[&str], policy: &str, besides: Value) -> Result<()> {
+    /// Installs it without a policy; what Helm says then.
+    ///
+    /// # Errors
+    /// When Helm fails.
+    pub(crate) fn install_without_policy(&self) -> Result<String> {
+        let words = ["install", "devgate", &self.given.chart.display().to_string(), "--create-namespace"];
+        let said = self.helm_with(&words, "", json!({"policy": {}}))?;
+        self.kubectl(&["label", "namespace", "devgate", "pod-security.kubernetes.io/enforce=privileged"])?;
+        Ok(said)
+    }
+
+    fn helm_with(&self, words: &[&str], policy: &str, besides: Value) -> Result<String> {
         let values = self.given.dir.join("work/values.yaml");
         // A version before does not know how to take over.
         let take_over = if self.given.before.is_some() { "never" } else { "as-many" };
@@ -128,7 +139,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         std::fs::write(&values, text.to_string())?;
         let mut helm = self.admin(&self.given.helm);
         helm.args(words).args(["--namespace", "devgate", "--values"]).arg(&values);
-        process::read(&mut helm).map(drop)
+        process::read(&mut helm)
     }
 
     /// Uninstalls it, until its pod is gone; content where it is not installed.

@@ -2,10 +2,11 @@
 
 use crate::cluster::Cluster;
 use crate::wait::timed;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
+    without_a_policy(cluster)?;
     let disks = cluster.disks.names().len();
     let (_, ready) = timed(|| {
         cluster.install()?;
@@ -21,6 +22,22 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     cluster.run_pod("all", disks)?;
     cluster.has_exactly("all", disks)?;
     Ok(())
+}
+
+/// Nothing is served, nothing is wrong, and Helm says what comes next; a policy that comes is taken as it comes.
+fn without_a_policy(cluster: &Cluster) -> Result<()> {
+    cluster.bring_image(&cluster.version()?)?;
+    cluster.bring_component()?;
+    let said = cluster.install_without_policy()?;
+    ensure!(said.contains("nothing is served yet") && said.contains(" --values devgate/profiles/"), "{said}");
+    cluster.devgate_is_ready(60)?;
+    let pod = cluster.devgate_name()?;
+    let status: Value = serde_json::from_str(&cluster.in_devgate(&["status", "--output", "json"])?)?;
+    ensure!(status["plugins"].as_array().is_some_and(Vec::is_empty), "{status}");
+    cluster.change_policy(&cluster.policy()?)?;
+    cluster.allocatable(cluster.disks.names().len(), 120)?;
+    ensure!(cluster.devgate_name()? == pod, "another pod came with the policy");
+    cluster.uninstall()
 }
 
 /// What the kernel is to say of each process in the container: the runtime's filter, devgate's own above it and no capability.
