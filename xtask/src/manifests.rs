@@ -9,7 +9,6 @@ mod null_values;
 mod page;
 mod pod_rights;
 pub(crate) mod profiles;
-mod readme;
 mod render;
 #[cfg(test)]
 mod rules;
@@ -74,7 +73,6 @@ pub(crate) fn check(programs: &Programs) -> Result<()> {
     problems.extend(bases::problems(programs, &rendered, &work("own")?)?);
     problems.extend(values::problems(programs, &chart())?);
     problems.extend(null_values::problems(programs, &chart())?);
-    problems.extend(readme::problems(programs, &chart())?);
     let packed = crate::chart::pack(&chart(), &work("chart")?, 0)?;
     let from_file = render::chart(programs, &packed, &choices::nothing())?;
     if from_file != render::chart(programs, &chart(), &choices::nothing())? {

@@ -45,6 +45,16 @@ pub(super) fn problems(programs: &Programs, chart: &Path) -> Result<Vec<String>>
     if !process::read(&mut command)?.contains("app.kubernetes.io/instance: \"123\"") {
         problems.push("chart: a release with a number for a name has labels that are no text".to_owned());
     }
+    // What its page shows, as its reader would use it.
+    let page = std::fs::read_to_string(chart.join("README.md"))?;
+    let shown =
+        page.split("\n```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).context("a page with values")?;
+    let file = super::work("readme")?.join("values.yaml");
+    std::fs::write(&file, shown)?;
+    let mut command = render::template(&programs.helm, chart, render::NAME);
+    if !process::read(command.arg("--values").arg(&file))?.contains("\ndata:\n  fuse.yaml: |\n") {
+        problems.push("chart's README: its example makes no config map with fuse.yaml".to_owned());
+    }
     let Table { refused, taken } = serde_saphyr::from_str(TABLE)?;
     for Refused { set: value, says: word } in &refused {
         let mut command = render::template(&programs.helm, chart, render::NAME);

@@ -34,18 +34,17 @@ pub(crate) struct Stamp {
 /// # Errors
 /// When a part is missing, or cannot be read, signed or written.
 pub(crate) fn write(folder: &Path, images: &[PathBuf], key: Option<&Path>) -> Result<(PathBuf, Stamp)> {
-    fs::create_dir_all(folder.join("blobs/sha256")).with_context(|| format!("create {}", folder.display()))?;
-    fs::write(folder.join("oci-layout"), json!({"imageLayoutVersion": "1.0.0"}).to_string())?;
-    let mut index = Vec::new();
-    for archive in images {
-        index.extend(taken(archive, folder)?);
-    }
-    save(folder, &index)?;
     let stamp = components(folder, key)?;
     let file = packed(folder, &stamp)?;
-    let mut index = read(&folder.join("index.json"))?;
+    let text = fs::read_to_string(folder.join("index.json"))?;
+    let mut index = manifests_of(&text)?;
+    for archive in images {
+        index.extend(taken(archive, folder).with_context(|| archive.display().to_string())?);
+    }
     index.push(helm(folder, &file)?);
-    save(folder, &index)?;
+    let kind = "application/vnd.oci.image.index.v1+json";
+    let text = json!({"schemaVersion": 2, "mediaType": kind, "manifests": index});
+    fs::write(folder.join("index.json"), text.to_string())?;
     fs::write(folder.join(LIST), index.iter().filter_map(name).map(|name| format!("{name}\n")).collect::<String>())?;
     println!("{}: {} names for a registry", folder.display(), index.len());
     Ok((file, stamp))
@@ -53,18 +52,23 @@ pub(crate) fn write(folder: &Path, images: &[PathBuf], key: Option<&Path>) -> Re
 
 /// Takes the blobs of an image's archive, and what it has by name.
 fn taken(archive: &Path, folder: &Path) -> Result<Vec<Value>> {
-    let work = tempfile::tempdir()?;
-    process::run(Command::new("tar").arg("--extract").arg("--file").arg(archive).arg("--directory").arg(work.path()))?;
-    for entry in fs::read_dir(work.path().join("blobs/sha256")).with_context(|| archive.display().to_string())? {
-        let entry = entry?;
-        fs::copy(entry.path(), folder.join("blobs/sha256").join(entry.file_name()))?;
-    }
-    let index = read(&work.path().join("index.json")).with_context(|| archive.display().to_string())?;
+    let tar = |words: &[&str]| {
+        let mut tar = Command::new("tar");
+        tar.arg("--extract").arg("--file").arg(archive).arg("--directory").arg(folder).args(words);
+        process::read(&mut tar)
+    };
+    tar(&["blobs"])?;
+    let index = manifests_of(&tar(&["--to-stdout", "index.json"])?)?;
     let without_registry = |one: Value| {
         let name = name(&one).context("an image without a name")?.to_owned();
         named(one, name.strip_prefix(&format!("{REGISTRY}/")).unwrap_or(&name))
     };
     index.into_iter().map(without_registry).collect()
+}
+
+fn manifests_of(index: &str) -> Result<Vec<Value>> {
+    let index: Value = serde_json::from_str(index)?;
+    Ok(index.pointer("/manifests").and_then(Value::as_array).context("an index without manifests")?.clone())
 }
 
 fn name(one: &Value) -> Option<&str> {
@@ -119,18 +123,6 @@ fn blob(folder: &Path, kind: &str, bytes: &[u8]) -> Result<Value> {
     let digest = digest(bytes);
     fs::write(folder.join("blobs/sha256").join(&digest), bytes)?;
     Ok(json!({"mediaType": kind, "digest": format!("sha256:{digest}"), "size": bytes.len()}))
-}
-
-fn read(index: &Path) -> Result<Vec<Value>> {
-    let text = fs::read(index).with_context(|| format!("read {}", index.display()))?;
-    let index: Value = serde_json::from_slice(&text)?;
-    Ok(index.pointer("/manifests").and_then(Value::as_array).context("an index without manifests")?.clone())
-}
-
-fn save(folder: &Path, manifests: &[Value]) -> Result<()> {
-    let kind = "application/vnd.oci.image.index.v1+json";
-    let index = json!({"schemaVersion": 2, "mediaType": kind, "manifests": manifests});
-    Ok(fs::write(folder.join("index.json"), index.to_string())?)
 }
 
 impl Stamp {
