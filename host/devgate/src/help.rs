@@ -138,8 +138,8 @@ mod tests {
         let (_, after) = rest.split_once("\n\nJSON: ").unwrap();
         let tables = [("Errors", "error"), ("Warnings", "warning"), ("Dangers", "danger")].map(|(heading, kind)| {
             let same = findings().into_iter().filter(|it| it.kind == kind);
-            let rows: Vec<_> = same.map(|it| format!("| `{}` | {} |", it.code, it.meaning)).collect();
-            format!("{heading}:\n\n| finding | meaning |\n| --- | --- |\n{}", rows.join("\n"))
+            let rows: Vec<_> = same.map(|it| format!("- `{}`: {}", it.code, it.meaning)).collect();
+            format!("{heading}:\n\n{}", rows.join("\n"))
         });
         let fresh = format!("{before}{}\n\nJSON: {after}", tables.join("\n\n"));
         if std::env::var_os("UPDATE_DOCS").is_some() {

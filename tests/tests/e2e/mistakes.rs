@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where the table begins, on the page for vendors.
-const HEAD: &str = "| mistake | what you read, and do |\n| --- | --- |\n";
+const HEAD: &str = "`check`, `pack` and `push` say, after the object:\n\n";
 
 impl Mistake {
     /// Makes it in a directory of its own; the message. Fails where that lacks one of its parts, or has them in another order.
@@ -75,7 +75,7 @@ fn the_mistakes_on_the_page_for_vendors_are_these() -> anyhow::Result<()> {
     let page = std::fs::read_to_string(&file)?;
     let (before, rest) = page.split_once(HEAD).expect("the table");
     let (_, after) = rest.split_once("\n\n").expect("its end");
-    let rows = MISTAKES.iter().map(|it| format!("| {} | `{}`: {} |", it.what, it.cause, it.to_do));
+    let rows = MISTAKES.iter().map(|it| format!("- {}: `{}`: {}", it.what, it.cause, it.to_do));
     let fresh = format!("{before}{HEAD}{}\n\n{after}", rows.collect::<Vec<_>>().join("\n"));
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&file, &fresh)?;
