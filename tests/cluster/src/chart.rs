@@ -49,7 +49,8 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privileged}}";
         self.apply(namespace)?;
-        self.helm_with(&["install", "devgate", &self.given.chart.display().to_string()], policy, values)
+        let words = ["install", "devgate", &self.given.chart.display().to_string()];
+        self.helm_with(&words, policy, values).map(drop)
     }
 
     /// Installs it, until the node shows every disk.
