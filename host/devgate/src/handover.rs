@@ -24,6 +24,7 @@ mod trial;
 
 pub(crate) use handed_over::HandedOver;
 pub(crate) use standby::Standby;
+pub(crate) use trial::TriedPlugins;
 
 use crate::cli::RunArgs;
 use crate::confinement::Fence;

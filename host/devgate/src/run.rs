@@ -7,7 +7,7 @@ use crate::audit::Pods;
 use crate::cli::{Edits, RunArgs};
 use crate::components::Components;
 use crate::confinement::{self, Fence};
-use crate::handover::{self, HandedOver, Handover, Standby};
+use crate::handover::{self, HandedOver, Handover, Standby, TriedPlugins};
 use crate::loader::ComponentLoader;
 use crate::monitoring::{self, Monitored, Ports, Serving};
 use crate::node::Sources;
@@ -17,12 +17,10 @@ use anyhow::Context;
 use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
-use devgate_core::{Allocations, Found, HoldersFeed, Plugins, Surroundings, TaskFailed};
+use devgate_core::{Allocations, HoldersFeed, Plugins, Surroundings, TaskFailed};
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_runner::{CodeCache, NotCached};
-use devgate_types::PluginName;
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -87,10 +85,9 @@ pub(crate) fn run(args: &RunArgs, sources: Sources) -> anyhow::Result<()> {
     }
     // It may have waited for hours. What was right serves, and what is wrong now is refused as a change is.
     let (start, loader, tried) = match standby.tried() {
-        Some(mut tried) => {
+        Some(tried) => {
             tried.loader.runners().own_code();
-            let found = tried.found();
-            (tried.start, tried.loader, Some((tried.fail, found)))
+            (tried.start, tried.loader, Some(tried.plugins))
         }
         None => {
             let runners = sources.runners(kept(&args.state_dir))?;
@@ -179,7 +176,7 @@ async fn serve(
     memory: &Allocations,
     (pods, fence): (Option<Pods>, Fence),
     (stop, hangup): (CancellationToken, Signal),
-    (handed_over, tried): (HandedOver, Option<(BTreeSet<PluginName>, BTreeMap<PluginName, Found>)>),
+    (handed_over, mut tried): (HandedOver, Option<TriedPlugins>),
 ) -> anyhow::Result<End> {
     let ports = Ports::open(&args.monitoring, &args.state_dir).await?;
     let components = loader.components().clone();
@@ -198,10 +195,7 @@ async fn serve(
     let config = FrontEndConfig::new(args.kubelet.kubelet_dir.clone());
     let around =
         Surroundings { node: node.clone(), loader, allocations: memory.clone(), holders: follow_pods(args, &config) };
-    let (mut may_fail, mut found) = (None, BTreeMap::new());
-    if let Some((fail, offered)) = tried {
-        (may_fail, found) = (Some(fail), offered);
-    }
+    let found = tried.as_mut().map(TriedPlugins::take_found).unwrap_or_default();
     let mut plugins = Plugins::start_from(&policy, around, found);
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
@@ -243,8 +237,8 @@ async fn serve(
     }));
     // A task of its own: a look at all devices takes a while.
     let mut giving_up = JoinSet::new();
-    if let Some(may_fail) = may_fail {
-        giving_up.spawn(handover::gives_up(monitored.clone(), may_fail));
+    if let Some(tried) = tried {
+        giving_up.spawn(handover::gives_up(monitored.clone(), tried.fail));
     }
     let mut gave_up = None;
     let mut answering = JoinSet::new();

@@ -32,9 +32,14 @@ pub(crate) struct Tried {
     pub(crate) start: Start,
     /// With a runner for each of its plugins.
     pub(crate) loader: ComponentLoader,
-    /// The plugins that failed in the trial, as they do in the host that serves.
+    pub(crate) plugins: TriedPlugins,
+}
+
+/// What came of each plugin in the trial.
+pub(crate) struct TriedPlugins {
+    /// Those that failed, as they do in the host that serves.
     pub(crate) fail: BTreeSet<PluginName>,
-    /// What the others offered in it, and when it began.
+    /// What the others offered, and when that was asked.
     found: BTreeMap<PluginName, Found>,
     since: Instant,
 }
@@ -69,13 +74,14 @@ impl Looked {
         let answer = self.surveyed.iter().filter(|plugin| plugin.outcome == Outcome::Answered);
         self.loader.load_beforehand(answer.filter_map(|plugin| self.start.policy.plugins.get(&plugin.name)));
         let found = self.surveyed.iter_mut().filter_map(|plugin| Some((plugin.name.clone(), plugin.found.take()?)));
-        Tried { fail, found: found.collect(), start: self.start, loader: self.loader, since: self.since }
+        let plugins = TriedPlugins { fail, found: found.collect(), since: self.since };
+        Tried { start: self.start, loader: self.loader, plugins }
     }
 }
 
-impl Tried {
-    /// What the plugins go on from, where that was found a moment ago.
-    pub(crate) fn found(&mut self) -> BTreeMap<PluginName, Found> {
+impl TriedPlugins {
+    /// What they go on from, where that was found a moment ago.
+    pub(crate) fn take_found(&mut self) -> BTreeMap<PluginName, Found> {
         let found = std::mem::take(&mut self.found);
         if self.since.elapsed() < FRESH { found } else { BTreeMap::new() }
     }
