@@ -91,6 +91,8 @@ async fn what_was_given_anew_while_others_are_released_is_not_released() {
     let gate = script.wait("release");
     pods.hold(&[]);
     script.until(&format!("release {FIRST}")).await;
+    // The next release waits for this one to be given up, with a deadline of its own: later than this one's by so much.
+    tokio::time::sleep(A_WHILE).await;
     script.fail("allocate", FailureKind::Io);
     give(&gpus, &[SECOND]).await.unwrap_err();
     script.heal();
