@@ -152,11 +152,12 @@ pub(crate) const ALL: &[Scenario] = &[
         bare: false,
         play: uninstall::play,
     },
+    Scenario { name: "admins", about: "the steps of docs/install.md, as written", bare: true, play: admins::play },
+    // Last: a kubelet that pulled an image by one name asks the registry of each other name for it, though the node has it.
     Scenario {
         name: "mirror",
         about: "image, chart and signed components from a registry that is the only network; one that lacks something",
         bare: true,
         play: mirror::play,
     },
-    Scenario { name: "admins", about: "the steps of docs/install.md, as written", bare: true, play: admins::play },
 ];
