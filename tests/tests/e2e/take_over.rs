@@ -139,6 +139,26 @@ async fn a_host_that_would_offer_less_asks_for_nothing() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The same where the one that serves took over itself, and goes on from what its trial found.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_took_over_is_not_taken_over_from_by_one_that_offers_less() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    let mut first = next(&mut host, "next")?;
+    host.logged(|line| line.message.contains("took over, and serves well")).await?;
+    let (text, less) = (std::fs::read_to_string(host.dir().join("policy.yaml"))?, host.dir().join("less.yaml"));
+    let other = text.replace("subsystem: bench0}\n", "subsystem: bench0, name: none}\n");
+    ensure!(other != text, "{text}");
+    std::fs::write(&less, other)?;
+    host.policy_at("less.yaml");
+    let mut second = next(&mut host, "third")?;
+    let line = host.logged(|line| line.message.contains("cannot take over")).await?;
+    ensure!(line.message.contains("it would offer less than the devgate that serves: "), "{}", line.message);
+    for process in [&mut first, &mut second] {
+        process.kill().await?;
+    }
+    Ok(())
+}
+
 /// An earlier version leaves what it cannot read to the one that wrote it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_cannot_read_what_is_kept_leaves_the_newer_one_serving() -> anyhow::Result<()> {

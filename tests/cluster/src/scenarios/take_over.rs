@@ -214,6 +214,12 @@ fn policies(cluster: &Cluster) -> Result<()> {
     lacks(cluster, || Ok(names(cluster)?.iter().all(|name| *name != serving)))?;
     cluster.devgate_is_ready(30)?;
     settle(cluster)?;
+    // A policy may list no more what a pod had a while ago and what is not known to be free: it is kept. So some is to be free.
+    until("what ended pods had to be free", 120, || {
+        let held = cluster.metric("devgate_devices_held", &[])?;
+        ensure!(held <= 2.0, "{held} disks count as held");
+        Ok(())
+    })?;
     let (serving, named) = (cluster.devgate_name()?, config()?);
     rolled(&policy.replace("loop*", "sd*"))?;
     until("a policy without devices to be refused", 60, || {
