@@ -70,6 +70,13 @@ impl StateDirLock {
         }
     }
 
+    /// Whether another process has it now, as far as the lock's file says. It is not had by this one.
+    #[must_use]
+    pub fn is_used(dir: &Path) -> bool {
+        let shared = lockfile::open(&dir.join(FILE), false).map(|file| file.try_lock_shared());
+        matches!(shared, Ok(Err(TryLockError::WouldBlock)))
+    }
+
     /// If no other process has it now.
     fn now(dir: &Path, make: bool) -> Result<Option<Self>, NotLocked> {
         let path = dir.join(FILE);
@@ -130,8 +137,10 @@ mod tests {
     fn one_host_has_it_and_nobody_cleans_up_under_it() {
         let dir = tempfile::tempdir().unwrap();
         assert!(StateDirLock::of_cleanup(dir.path(), false).unwrap().is_none(), "no host was ever there");
+        assert!(!StateDirLock::is_used(dir.path()));
         let first = host(dir.path());
         assert!(is_used(dir.path()), "a cleanup finds the host");
+        assert!(StateDirLock::is_used(dir.path()));
         assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none(), "and so does another host");
         let (place, (waits, seen)) = (dir.path().to_owned(), mpsc::channel());
         let second = std::thread::spawn(move || StateDirLock::of_host(&place, || paused(&waits)).unwrap().unwrap());

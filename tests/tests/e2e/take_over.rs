@@ -220,6 +220,24 @@ async fn the_one_before_serves_again_where_the_next_one_dies() -> anyhow::Result
     Ok(())
 }
 
+/// So it does where that one dies at once, and its container is started anew at once: by a free state directory it would come unjudged.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_dies_as_soon_as_it_took_over_does_not_come_back_before_the_one_before() -> anyhow::Result<()> {
+    let mut host = started().await?;
+    let mut first = next(&mut host, "next")?;
+    host.logged(|line| line.message.contains(TOOK_OVER)).await?;
+    host.kill()?;
+    host.ended().await?;
+    host.spawn()?;
+    host.logged(|line| line.message.contains("this one serves again, and does not hand over to that one for 10 min"))
+        .await?;
+    host.logged(|line| line.message.contains("this one took over before and did not stay")).await?;
+    host.allocatable(&KIND.resource(), 3).await?;
+    ensure!(first.try_wait()?.is_none());
+    first.kill().await?;
+    Ok(())
+}
+
 /// One that loads well and is not registered makes way for the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_took_over_and_is_not_registered_makes_way() -> anyhow::Result<()> {

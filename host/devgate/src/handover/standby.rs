@@ -24,7 +24,8 @@ const LONG: Duration = Duration::from_secs(600);
 const ENDS: Duration = Duration::from_secs(60);
 /// How long a host that has just got the state directory may take until its socket is there.
 const STARTS: Duration = Duration::from_secs(5);
-/// How often it is looked whether the state directory can be had; and how often once the host that has it is asked to end for this one.
+/// How often it is looked whether the state directory can be had; and how often once the host that has it is asked to end for this one, or
+/// while one that handed over is needed.
 const LOOKS: Duration = Duration::from_millis(100);
 const SOON: Duration = Duration::from_millis(5);
 /// How long one that handed over tells probes that it is ready: by then, the one that took over gave up or has served well for a while.
@@ -34,6 +35,7 @@ const NAMED: usize = 3;
 
 /// A host that waits, and how far it is.
 pub(crate) struct Standby {
+    has_handed_over: bool,
     progress: Arc<Progress>,
     trial: Option<Trial>,
 }
@@ -78,14 +80,13 @@ impl Standby {
             sources,
             progress: Arc::clone(&progress),
         });
-        Self { progress, trial }
+        Self { has_handed_over: handed_over.is_so(), progress, trial }
     }
 
     /// What is to be polled while it waits, once.
     pub(crate) fn asking(&mut self) -> impl Future<Output = ()> + Send + use<> {
         let trial = self.trial.take();
-        let has_handed_over = self.progress.is_ready.load(Ordering::SeqCst);
-        let is_ready = self.is_ready();
+        let (has_handed_over, is_ready) = (self.has_handed_over, self.is_ready());
         async move {
             match trial {
                 Some(trial) => trial.take_over().await,
@@ -112,8 +113,9 @@ impl Standby {
 
     /// Waits until the state directory is to be looked at again.
     pub(crate) fn pause(&self) {
-        let is_asked = self.progress.tried.lock().is_some();
-        std::thread::park_timeout(if is_asked { SOON } else { LOOKS });
+        let is_needed = self.has_handed_over && self.progress.is_ready.load(Ordering::SeqCst);
+        let is_next = is_needed || self.progress.tried.lock().is_some();
+        std::thread::park_timeout(if is_next { SOON } else { LOOKS });
     }
 }
 

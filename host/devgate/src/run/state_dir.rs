@@ -7,12 +7,13 @@ use crate::monitoring::{self, Monitored};
 use crate::{exit, service};
 use devgate_core::status::When;
 use devgate_core::{NotLocked, Recorded, StateDirLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-/// How long one that handed over leaves the state directory to the one that it made way for.
-const AFTER_YOU: Duration = Duration::from_secs(1);
+/// How long one that handed over leaves the state directory to the one that it made way for, at most, and how often it looks whether that
+/// has it: from then on it is the next, before one of the same container that dies and is started anew.
+const AFTER_YOU: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(5));
 
 /// Has the state directory for this host alone. Waits while another one or a cleanup has it, and says so: in the log once, and to
 /// probes all the while. Of two hosts, neither would know what the other hands out.
@@ -41,7 +42,10 @@ pub(super) fn lock(
     if handed_over.fence().is_some() {
         // Probes are answered meanwhile.
         waiting = Some(begin(standby));
-        let _ = runtime.block_on(async { tokio::time::timeout(AFTER_YOU, stop.cancelled()).await });
+        let until = Instant::now() + AFTER_YOU.0;
+        while Instant::now() < until && !stop.is_cancelled() && !StateDirLock::is_used(&args.state_dir) {
+            std::thread::sleep(AFTER_YOU.1);
+        }
     }
     let lock = StateDirLock::of_host(&args.state_dir, || {
         waiting.get_or_insert_with(|| begin(standby));

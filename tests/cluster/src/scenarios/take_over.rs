@@ -46,6 +46,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let broken = [
         ("that dies at load", "--policy=/nowhere", None),
         ("that finds no kubelet", "--kubelet-dir=/nowhere", None),
+        ("that dies at its first list", "--log=info,first=info", Some(Duration::ZERO)),
         ("that dies 5 s after", "--log=info,after=info", Some(Duration::from_secs(5))),
     ];
     let mut lacked = Vec::new();
