@@ -51,6 +51,7 @@ fn main() -> ExitCode {
     if devgate_runner::child::is_called(devgate_pull::NAME) {
         return devgate_pull::main();
     }
+    devgate::keep_inherited();
     let done = |()| exit::OK;
     let result = match cli::Cli::parse().command {
         Command::Demo(args) => demo::demo(&args).map(done),

@@ -24,7 +24,7 @@ pub enum Error {
     },
     /// The child has as many descriptors as it may have, and Landlock needs one while it is set up.
     #[error(
-        "landlock_create_ruleset: no descriptor is left for the ruleset: a caller left files open to devgate; close them first (in a shell: 3>&-)"
+        "landlock_create_ruleset: no descriptor is left for the ruleset: a caller left files open to devgate, which a kernel before 5.11 hands on; close them first (in a shell: 3>&-)"
     )]
     NoDescriptor,
     /// The kernel took the ruleset and did not enforce it.

@@ -9,11 +9,11 @@
 //!
 //! One that fetches keeps the network, and calls [`forbid`] once, with [`Filter::Pulling`].
 //!
-//! The host calls, before it starts a thread: [`hide`], [`drop_capabilities`], [`fence_host`], and [`forbid`] with [`Filter::Host`].
+//! The host calls, before it starts a thread: [`hide`], [`keep_inherited`], [`drop_capabilities`], [`fence_host`], and [`forbid`] with [`Filter::Host`].
 //!
 //! Nothing of this is undone while the process lives. The crate knows neither components nor the host.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("the tables of system calls are for Linux on x86_64 and aarch64");
@@ -23,6 +23,7 @@ mod drop_files;
 mod error;
 mod forbid;
 mod host;
+mod inherited;
 mod landlock;
 mod limits;
 mod program;
@@ -34,6 +35,7 @@ pub use drop_files::{Network, drop_files};
 pub use error::Error;
 pub use forbid::{Filter, forbid};
 pub use host::{HostFiles, drop_capabilities, fence_host, hide};
+pub use inherited::keep_inherited;
 pub use landlock::Landlock;
 pub use limits::Limits;
 pub use right::Right;

@@ -30,6 +30,8 @@ pub mod status;
 mod survey;
 pub mod transfer;
 
+pub use devgate_confine::keep_inherited;
+
 use clap::CommandFactory;
 use cli::Command;
 use node::Sources;

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     if let Err(error) = devgate_confine::hide() {
         return exit::report(&exit::with_code(exit::NODE, format!("devgate: {error}")));
     }
+    devgate_confine::keep_inherited();
     if let Some(code) = cdi::called() {
         return code;
     }

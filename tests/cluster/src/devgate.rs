@@ -226,10 +226,7 @@ plugins:
         let program = std::env::current_exe()?.with_file_name("devgatectl");
         let kubectl = self.given.kubectl.parent().map(|dir| dir.display().to_string()).unwrap_or_default();
         let path = format!("{kubectl}:{}", std::env::var("PATH").unwrap_or_default());
-        // What started this program may have left files open: devgate-compile, which is told how many it may have, takes none but its own.
-        let mut shell = self.admin(Path::new("sh"));
-        shell.args(["-c", "exec \"$0\" \"$@\" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-"]).arg(program);
-        process::read(shell.args(words).env("PATH", path))
+        process::read(self.admin(&program).args(words).env("PATH", path))
     }
 
     /// The version that the chart installs.

@@ -124,6 +124,20 @@ fn a_root_without_a_device_tree_is_no_node() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// `make`, `flock` and some terminals do, and what looks at a component has no room for any.
+#[test]
+fn files_that_a_caller_left_open_are_in_nobodys_way() -> anyhow::Result<()> {
+    let place = Place::new(GPUS)?;
+    let check = "exec 3</dev/null 4</dev/null 9</dev/null; exec \"$@\"";
+    let program = devgate_tests::devgatectl()?;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", check, "sh"]).arg(program).args(place.args(&["check", "--run"])?);
+    let output = command.output().context("sh")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
 /// What `inspect --output policy` could not know, and its reader has not put in.
 #[test]
 fn what_a_skeleton_left_open_is_an_error_where_it_is_no_comment() -> anyhow::Result<()> {
