@@ -80,7 +80,7 @@ pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
 
 /// Of the node at a root.
 fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> anyhow::Result<Report> {
-    let policy = policy::read_of(&args.place)?;
+    let (policy, texts) = policy::read_texts_of(&args.place)?;
     let node = (sources.node)(root)?;
     if !node.has_devices() && !node.is_recorded() {
         return Err(exit::with_code(
@@ -121,7 +121,6 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
             findings,
         });
     }
-    let (_, texts) = policy::read_texts(&args.place.policy)?;
     placeholders::look(&texts, &policy, &mut plugins);
     if let Some(version) = &args.version {
         version::look(version, sources.version, &texts, &policy, &mut plugins)?;

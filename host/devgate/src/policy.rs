@@ -47,8 +47,13 @@ pub(crate) fn read_texts(paths: &[PathBuf]) -> anyhow::Result<(Policy, Texts)> {
 
 /// The same for a command that looks at a policy. Where that is wrong, the last line is the command that says whether it still is.
 pub fn read_of(place: &PlaceArgs) -> anyhow::Result<Policy> {
+    read_texts_of(place).map(|(policy, _)| policy)
+}
+
+/// The same with what stands in the files.
+pub(crate) fn read_texts_of(place: &PlaceArgs) -> anyhow::Result<(Policy, Texts)> {
     let next = || format!("next: {} check{}", output::program(), place.options());
-    read(&place.policy).map_err(|error| exit::with_code(exit::POLICY, format!("{error:#}\n{}", next())))
+    read_texts(&place.policy).map_err(|error| exit::with_code(exit::POLICY, format!("{error:#}\n{}", next())))
 }
 
 /// Parses what was read.
