@@ -113,7 +113,7 @@ fn place(at: &Location) -> String {
 }
 
 /// What is wrong; of something that may be one of several, why it is none of them.
-fn said(error: &ValidationError<'_>) -> String {
+pub(crate) fn said(error: &ValidationError<'_>) -> String {
     let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) = error.kind() else {
         return escape(&error.to_string(), SHOWN_TEXT);
     };

@@ -1,5 +1,6 @@
 //! What earlier versions of devgate knew of a policy: the JSON Schema that each was released with.
 
+use crate::config_schema;
 use anyhow::{Context, anyhow};
 use devgate::exit;
 use devgate_policy::yaml::{Node, Value, read_as};
@@ -44,7 +45,7 @@ pub(crate) fn look(version: &str, text: &str) -> anyhow::Result<Vec<(u32, String
 fn said(error: &ValidationError<'_>, at: &[String]) -> Vec<(Option<String>, String)> {
     let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() else {
         let value = if at.is_empty() { "would refuse it" } else { "would refuse the value" };
-        return vec![(None, format!("{value}: {}", escape(&error.to_string(), SHOWN_TEXT)))];
+        return vec![(None, format!("{value}: {}", config_schema::said(error)))];
     };
     unexpected.iter().map(|key| (Some(key.clone()), "does not know this key".to_owned())).collect()
 }
