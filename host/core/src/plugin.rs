@@ -133,7 +133,7 @@ impl Plugin {
     }
 
     /// The same, which offers at first what a trial found.
-    pub(crate) fn from(self, found: Option<Found>) -> Self {
+    pub(crate) fn going_on_from(self, found: Option<Found>) -> Self {
         Self { found, ..self }
     }
 

@@ -1,6 +1,7 @@
 //! `devgatectl conform`: a component that does everything right has full marks, and each check is seen to fail.
 
 use crate::look::{Said, look};
+use crate::misfit::POLICY;
 use anyhow::Context;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -9,21 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
-
-const POLICY: &str = r#"apiVersion: devgate.dev/v1alpha1
-kind: Policy
-plugins:
-  racks:
-    component: {file: misfit.wasm}
-    resources: [example.com/rack]
-    hardware: [{subsystem: rack, use: offer, nodes: [{access: rw}]}]
-    host-nodes: {shared: [/dev/rackctl]}
-    files: [/proc/misfit/*/information]
-    kernel-log: ['^rack ([0-9]+): broken']
-    control: [{attribute: armed, values: ["0", "1"], moment: [prepare, release]}]
-    state: true
-    config: {fault: none}
-"#;
 
 /// Each check, and the fault with which it fails.
 const FAULTS: [(&str, &str); 64] = [

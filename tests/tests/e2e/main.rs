@@ -51,6 +51,7 @@ mod life;
 mod look;
 mod manifests;
 mod memory;
+mod misfit;
 mod mistakes;
 mod monitoring;
 mod new_project;

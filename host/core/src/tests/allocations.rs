@@ -29,6 +29,14 @@ pub(super) fn start_with(
     World { node, plugins }
 }
 
+/// GPUs under a kubelet that tells this.
+fn gpus_told(feed: crate::HoldersFeed, allocations: &Allocations) -> World {
+    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
+    let loader = FakeLoader::with([("fake.wasm", Fake::gpus())]);
+    let around = crate::Surroundings { holders: feed, ..around(&node, loader, allocations) };
+    World { plugins: Plugins::start(&parse(POLICY), around), node }
+}
+
 /// A unit for each granted device of a subsystem with its nodes, and the nodes of granted misc devices for all of them.
 fn each_of(resource: &'static str, subsystem: &'static str) -> Fake {
     let mut fake = Fake::gpus();

@@ -1,26 +1,13 @@
 //! A directory in which one mistake is made, with the component that makes it where its configuration says so.
 
 use crate::look::Said;
+use crate::misfit::POLICY;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-const POLICY: &str = r#"apiVersion: devgate.dev/v1alpha1
-kind: Policy
-plugins:
-  racks:
-    component: {file: vendor.wasm}
-    resources: [example.com/rack]
-    hardware: [{subsystem: rack, use: offer, nodes: [{access: rw}]}]
-    host-nodes: {shared: [/dev/rackctl]}
-    files: [/proc/misfit/*/information]
-    kernel-log: ['^rack ([0-9]+): broken']
-    control: [{attribute: armed, values: ["0", "1"], moment: [prepare, release]}]
-    state: true
-    config: {fault: none}
-"#;
 /// A schema of a `config` that has to name how units are named.
 const SCHEMA: &str = r#"{"required": ["naming"], "properties": {"naming": {"enum": ["single", "mixed"]}}}"#;
 /// More than one text may have.
@@ -37,7 +24,7 @@ impl Place {
         let blob = format!("F: /proc/misfit/blob/information={}\\n\n", "x".repeat(LARGE));
         place.write("node.umockdev", blob + &std::fs::read_to_string(node)?)?;
         std::fs::copy(devgate_tests::components()?.join("misfit.wasm"), place.file("vendor.wasm"))?;
-        place.write("policy.yaml", POLICY)?;
+        place.write("policy.yaml", POLICY.replace("misfit.wasm", "vendor.wasm"))?;
         Ok(place)
     }
 

@@ -226,13 +226,7 @@ async fn what_another_plugin_gave_meanwhile_is_nobody_else_s() {
         process: 1,
         begun: std::time::Instant::now(),
     });
-    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
-    let around = crate::Surroundings {
-        holders: feed,
-        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
-    };
-    let plugins = Plugins::start(&parse(POLICY), around);
-    let world = World { node, plugins };
+    let world = gpus_told(feed, &allocations);
     let gpus = world.offer("fake.com/gpu").await;
     let list = wait(&gpus, |list| show(list).contains("runs of fake.com/gpu")).await;
     assert!(list.contains("0000:00:02.0 {}") && !list.contains("ended"), "{list}");
@@ -277,13 +271,7 @@ async fn a_first_start_is_no_fault() {
     let allocations = Allocations::open(dir.path()).unwrap();
     let (source, feed) = crate::holders::holders();
     source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
-    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
-    let around = crate::Surroundings {
-        holders: feed,
-        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
-    };
-    let plugins = Plugins::start(&parse(POLICY), around);
-    let world = World { node, plugins };
+    let world = gpus_told(feed, &allocations);
     let gpus = world.offer("fake.com/gpu").await;
     let first = wait(&gpus, |list| !list.devices.is_empty()).await;
     assert_eq!(first, "0000:00:01.0 {1}\n0000:00:02.0 {}");

@@ -50,13 +50,7 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     // The kubelet's word changes nothing: lists stay, and nothing of them is given.
     let (source, feed) = crate::holders::holders();
     source.tell_records(records(&[("other.com/nic", "eth0", &["/dev/other"])]));
-    let node = devgate_fake_node::RecordedNode::parse("test", NODE).unwrap();
-    let around = crate::Surroundings {
-        holders: feed,
-        ..around(&node, FakeLoader::with([("fake.wasm", Fake::gpus())]), &allocations)
-    };
-    let plugins = Plugins::start(&parse(POLICY), around);
-    let world = World { node, plugins };
+    let world = gpus_told(feed, &allocations);
     let gpus = world.offer("fake.com/gpu").await;
     let listed = wait(&gpus, |list| !list.devices.is_empty()).await;
     assert_eq!(listed.matches(&*why).count(), 2, "{listed}");
