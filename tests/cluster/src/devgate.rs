@@ -8,7 +8,7 @@ use crate::wait::until;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What pods ask for.
 pub(crate) const DISK: &str = "example.com/disk";
