@@ -1,4 +1,4 @@
-//! Who uses a state directory: one host, or a cleanup. A second host waits for the first to end.
+//! Who uses a state directory: one host, or a cleanup. A second host waits for the first to end, and a cleanup sees it.
 
 use crate::lockfile;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// The file in the state directory that is locked.
 pub(crate) const FILE: &str = "host.lock";
+
+/// The file in the state directory that is locked by whoever waits for the other one, each beside the others.
+pub(crate) const STANDBY: &str = "standby.lock";
 
 /// The socket in the state directory on which the host that has it is asked to hand over.
 pub const HOST_SOCKET: &str = "host.sock";
@@ -41,6 +44,7 @@ impl StateDirLock {
     /// # Errors
     /// Where the directory or the lock's file cannot be made or locked.
     pub fn of_host(dir: &Path, mut wait: impl FnMut() -> bool) -> Result<Option<Self>, NotLocked> {
+        let mut waits = None;
         loop {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             match Self::now(dir, true) {
@@ -49,6 +53,11 @@ impl StateDirLock {
                 // A cleanup has removed the directory.
                 Err(NotLocked::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
+            }
+            // A directory that takes no file does not tell who waits. One that was made anew is told anew.
+            let path = dir.join(STANDBY);
+            if !waits.as_ref().is_some_and(|file| lockfile::is_at(file, &path)) {
+                waits = lockfile::open(&path, true).ok().filter(|file| file.try_lock_shared().is_ok());
             }
             if !wait() {
                 return Ok(None);
@@ -75,6 +84,13 @@ impl StateDirLock {
     pub fn is_used(dir: &Path) -> bool {
         let shared = lockfile::open(&dir.join(FILE), false).map(|file| file.try_lock_shared());
         matches!(shared, Ok(Err(TryLockError::WouldBlock)))
+    }
+
+    /// Whether a host waits for it, which serves as soon as it is free.
+    #[must_use]
+    pub fn is_awaited(dir: &Path) -> bool {
+        let alone = lockfile::open(&dir.join(STANDBY), false).map(|file| file.try_lock());
+        matches!(alone, Ok(Err(TryLockError::WouldBlock)))
     }
 
     /// If no other process has it now.
@@ -171,6 +187,23 @@ mod tests {
         drop(cleanup);
         host.join().unwrap();
         assert!(dir.path().join(FILE).exists(), "it has its own, of what is there now");
+    }
+
+    #[test]
+    fn who_waits_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = host(dir.path());
+        let (place, (waits, seen), (go_on, goes_on)) =
+            (dir.path().to_owned(), mpsc::channel(), mpsc::channel::<bool>());
+        let wait = move || waits.send(()).is_ok() && goes_on.recv().unwrap_or_default();
+        let second = std::thread::spawn(move || StateDirLock::of_host(&place, wait).unwrap());
+        seen.recv().unwrap();
+        assert!(is_used(dir.path()), "the first has it");
+        drop(first);
+        assert!(StateDirLock::is_awaited(dir.path()));
+        go_on.send(true).unwrap();
+        assert!(second.join().unwrap().is_some(), "and is not kept from it by who looked");
+        assert!(!StateDirLock::is_awaited(dir.path()));
     }
 
     #[test]

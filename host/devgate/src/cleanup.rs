@@ -97,6 +97,12 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
                 unseen(format!("state directory {dir}: {why}; be root, or name another one with --state-dir"))
             }
         })?;
+    // It would begin with what is left here, a moment after the host that it waited for has ended.
+    if StateDirLock::is_awaited(&args.state_dir) {
+        return Err(refuse(format!(
+            "state directory {dir}: a devgate waits for it, and serves as soon as it is free; end it first"
+        )));
+    }
     if let Some(state) = &state
         && !args.even_if_in_use
     {

@@ -86,12 +86,20 @@ async fn a_killed_host_s_leavings_go_and_a_running_one_s_stay() -> anyhow::Resul
     assert!(said.contains("notes.txt in it is not devgate's") && said.contains("nothing was removed"), "{said}");
     assert!(ours(&plugins).len() == 1 && socket.exists());
     std::fs::remove_file(&foreign)?;
+    // One that stood by has seen the other end and not begun yet.
+    let standby = std::fs::File::create(host.dir().join("state/standby.lock"))?;
+    standby.try_lock_shared()?;
+    let refused = cleanup(&host, &["--state"])?;
+    let said = String::from_utf8(refused.stderr)?;
+    assert!(refused.status.code() == Some(5) && said.contains("a devgate waits for it"), "{said}");
+    assert!(ours(&plugins).len() == 1 && host.dir().join("state/allocations").exists());
+    drop(standby);
     std::fs::create_dir(host.dir().join("state/components.d"))?;
     let dry = cleanup(&host, &["--state", "--dry-run"])?;
     assert!(dry.status.success());
     let said = String::from_utf8(dry.stdout)?;
-    // Two sockets; what was handed out, the cache, the lock and its socket, each as a whole.
-    assert_eq!(said.lines().filter(|line| line.starts_with("would remove ")).count(), 6, "{said}");
+    // Two sockets; what was handed out, the cache, the locks and the socket beside them, each as a whole.
+    assert_eq!(said.lines().filter(|line| line.starts_with("would remove ")).count(), 7, "{said}");
     assert!(said.lines().any(|line| line.starts_with("left ") && line.contains("components.d")), "{said}");
     assert!(ours(&plugins).len() == 1 && socket.exists());
 

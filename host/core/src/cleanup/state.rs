@@ -167,7 +167,7 @@ fn remove(dir: &OwnedFd, name: &OsStr, dry: bool) -> io::Result<()> {
 /// Whether a host gives this name to something in the directory.
 fn is_ours(name: &str) -> bool {
     name == JOURNAL
-        || name == state_dir_lock::FILE
+        || [state_dir_lock::FILE, state_dir_lock::STANDBY].contains(&name)
         || REST.contains(&name)
         || CACHES.contains(&name)
         || is_temporary(name)

@@ -113,6 +113,7 @@ fn the_state_directory_goes_as_a_whole() {
             "host.lock",
             "host.sock",
             "host.sock.123",
+            "standby.lock",
             "allocations/journal.2",
             "allocations/snapshot.2",
             "allocations/snapshot.1.unreadable",
@@ -148,6 +149,7 @@ fn the_state_directory_goes_as_a_whole() {
     WouldRemove state handed-out.json.probe
     WouldRemove state host.sock
     WouldRemove state host.sock.123
+    WouldRemove state standby.lock
     WouldRemove state state
     WouldRemove state unhealthy.json.new
     WouldRemove state host.lock
