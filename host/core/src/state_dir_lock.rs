@@ -5,6 +5,7 @@ use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The file in the state directory that is locked.
 pub(crate) const FILE: &str = "host.lock";
@@ -48,7 +49,11 @@ impl StateDirLock {
         loop {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             match Self::now(dir, true) {
-                Ok(Some(hold)) => return Ok(Some(hold)),
+                Ok(Some(hold)) => {
+                    // Who looks for it later finds it also where this one has died meanwhile.
+                    hold._locked.0.as_ref().map(|file| file.set_modified(SystemTime::now()));
+                    return Ok(Some(hold));
+                }
                 Ok(None) => {}
                 // A cleanup has removed the directory.
                 Err(NotLocked::Unknown(error)) if error.kind() == io::ErrorKind::NotFound => {}
@@ -79,11 +84,10 @@ impl StateDirLock {
         }
     }
 
-    /// Whether another process has it now, as far as the lock's file says. It is not had by this one.
+    /// When a host had it last, as far as the lock's file says.
     #[must_use]
-    pub fn is_used(dir: &Path) -> bool {
-        let shared = lockfile::open(&dir.join(FILE), false).map(|file| file.try_lock_shared());
-        matches!(shared, Ok(Err(TryLockError::WouldBlock)))
+    pub fn last_taken(dir: &Path) -> Option<SystemTime> {
+        std::fs::symlink_metadata(dir.join(FILE)).ok()?.modified().ok()
     }
 
     /// Whether a host waits for it, which serves as soon as it is free.
@@ -153,10 +157,9 @@ mod tests {
     fn one_host_has_it_and_nobody_cleans_up_under_it() {
         let dir = tempfile::tempdir().unwrap();
         assert!(StateDirLock::of_cleanup(dir.path(), false).unwrap().is_none(), "no host was ever there");
-        assert!(!StateDirLock::is_used(dir.path()));
         let first = host(dir.path());
         assert!(is_used(dir.path()), "a cleanup finds the host");
-        assert!(StateDirLock::is_used(dir.path()));
+        let taken = StateDirLock::last_taken(dir.path()).unwrap();
         assert!(StateDirLock::of_host(dir.path(), || false).unwrap().is_none(), "and so does another host");
         let (place, (waits, seen)) = (dir.path().to_owned(), mpsc::channel());
         let second = std::thread::spawn(move || StateDirLock::of_host(&place, || paused(&waits)).unwrap().unwrap());
@@ -165,6 +168,7 @@ mod tests {
         let second = second.join().unwrap();
         assert!(is_used(dir.path()), "the second has it");
         drop(second);
+        assert!(StateDirLock::last_taken(dir.path()).unwrap() > taken, "which is seen when it has ended, too");
         let cleanup = StateDirLock::of_cleanup(dir.path(), false).unwrap().unwrap();
         assert!(is_used(dir.path()), "and so does another cleanup");
         drop(cleanup);

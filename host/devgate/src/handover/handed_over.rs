@@ -4,6 +4,7 @@ use crate::cli::RunArgs;
 use crate::confinement::Fence;
 use crate::policy::{self, Texts};
 use anyhow::Context;
+use devgate_core::StateDirLock;
 use devgate_policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
@@ -12,6 +13,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::SystemTime;
 
 /// The file beside the status socket, which a container that is started anew has still, and another pod has not.
 const FILE: &str = "handover.json";
@@ -24,6 +26,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 #[derive(Debug, Clone)]
 pub(crate) struct HandedOver {
     file: PathBuf,
+    state_dir: PathBuf,
     note: Note,
 }
 
@@ -43,6 +46,8 @@ struct To {
     /// Which process handed over, and the fence that it had: after `execve` it is the same, and has it still.
     process: String,
     fence: Fence,
+    /// When it had taken the state directory.
+    taken: Option<SystemTime>,
     /// What was in force, until it comes back.
     policy: Option<Texts>,
 }
@@ -52,7 +57,7 @@ impl HandedOver {
     pub(crate) fn of(args: &RunArgs) -> Self {
         let file = args.monitoring.status_socket.with_file_name(FILE);
         let note = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Self { file, note: note.unwrap_or_default() }
+        Self { file, state_dir: args.state_dir.clone(), note: note.unwrap_or_default() }
     }
 
     /// Whether it handed over.
@@ -70,6 +75,12 @@ impl HandedOver {
     pub(crate) fn fence(&self) -> Option<Fence> {
         let to = self.note.to.as_ref()?;
         (process()? == to.process).then(|| to.fence.clone())
+    }
+
+    /// Whether a host has taken the state directory since this one handed over, whatever became of that.
+    pub(crate) fn is_taken(&self) -> bool {
+        let before = self.note.to.as_ref().and_then(|to| to.taken);
+        StateDirLock::last_taken(&self.state_dir) != before
     }
 
     /// Which host it is, to those that it asks: the same when its container is started anew.
@@ -97,7 +108,8 @@ impl HandedOver {
         let before = self.note.to.as_ref().filter(|to| to.id == id).map_or(0, |to| to.times);
         let process = process().ok_or_else(|| io::Error::other("/proc does not say which process this is"))?;
         let (id, times, fence) = (id.to_owned(), before.saturating_add(1), fence.clone());
-        let to = To { id, times, process, fence, policy: Some(in_force.clone()) };
+        let taken = StateDirLock::last_taken(&self.state_dir);
+        let to = To { id, times, process, fence, taken, policy: Some(in_force.clone()) };
         self.write(&Note { to: Some(to), id: self.note.id.clone() })
     }
 

@@ -43,7 +43,7 @@ pub(super) fn lock(
         // Probes are answered meanwhile.
         waiting = Some(begin(standby));
         let until = Instant::now() + AFTER_YOU.0;
-        while Instant::now() < until && !stop.is_cancelled() && !StateDirLock::is_used(&args.state_dir) {
+        while Instant::now() < until && !stop.is_cancelled() && !handed_over.is_taken() {
             std::thread::sleep(AFTER_YOU.1);
         }
     }
