@@ -138,8 +138,8 @@ impl Fake {
     pub(crate) fn on(ids: &[(&str, Option<u32>)]) -> Arc<Self> {
         let device = |(id, numa): &(&str, Option<u32>)| Device {
             id: (*id).to_owned(),
-            unhealthy: None,
             numa_nodes: numa.iter().copied().collect(),
+            ..Device::default()
         };
         let devices = ids.iter().map(device).collect();
         let (devices, taken_back) = (watch::Sender::new(Arc::new(DeviceList { devices })), Arc::default());

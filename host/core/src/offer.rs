@@ -21,6 +21,11 @@ pub trait Offer: Send + Sync + 'static {
     /// What pods ask for.
     fn resource(&self) -> &ResourceName;
 
+    /// The driver that a cluster's scheduler knows its devices by, where they are given by claims and not by counting. Never changes.
+    fn driver(&self) -> Option<&Driver> {
+        None
+    }
+
     /// The newest list of devices, and a way to be told of the next. Only the newest is kept; a slow reader skips.
     fn devices(&self) -> watch::Receiver<Arc<DeviceList>>;
 
@@ -62,7 +67,7 @@ pub struct DeviceList {
 }
 
 /// One device as it is offered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Device {
     /// Unique among all devices of the host; at most 63 bytes.
     pub id: String,
@@ -70,6 +75,43 @@ pub struct Device {
     pub unhealthy: Option<Arc<str>>,
     /// The NUMA nodes that it belongs to; empty where the kernel names none.
     pub numa_nodes: BTreeSet<u32>,
+    /// What a scheduler may know of it, where its resource has a driver.
+    pub facts: Option<Arc<Facts>>,
+}
+
+/// The driver of a plugin whose devices a cluster's scheduler picks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Driver {
+    /// A DNS name of at most 63 bytes.
+    pub name: String,
+    /// Whether pods that have a device end when it becomes unhealthy.
+    pub evicts: bool,
+    /// Whether who looks after a device may have it beside others.
+    pub admin: bool,
+}
+
+/// What a scheduler may know of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// By a C identifier of at most 32 characters: the driver's own, or those of the domain that is before a `/`.
+    pub attributes: BTreeMap<String, Value>,
+    /// In base units, such as bytes; named as attributes are.
+    pub capacity: BTreeMap<String, u64>,
+    /// Who has it that no scheduler of claims knows of, such as pods from before or a lease: escaped text for people.
+    pub held: Option<Arc<str>>,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Int(i64),
+    /// Yes or no.
+    Bool(bool),
+    /// At most 64 bytes.
+    Text(String),
+    /// Of semver 2.0, at most 64 bytes.
+    Version(String),
 }
 
 /// What a container gets. Built by the host from what the policy grants; a component only selected from it. As JSON it is what the journal

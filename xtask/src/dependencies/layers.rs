@@ -1,4 +1,4 @@
-//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← devgate, and never back; sandbox and kubelet
+//! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← dra ← devgate, and never back; sandbox and kubelet
 //! are beside them, on the types alone, and so is runner, the language that devgate and its children speak, with oci on it. Only the
 //! children's programs have both that and the sandbox, or a client of registries. What pretends is beside all of them, and devgate is built without it.
 
@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Each crate, and those of the workspace that it may depend on, in its tests too.
 const BELOW: &[(&str, &[&str])] = &[
     ("devgate-types", &[]),
+    ("devgate-agent-protocol", &[]),
     ("devgate-policy", &["devgate-types"]),
     ("devgate-node", &["devgate-types"]),
     ("devgate-core", &["devgate-types", "devgate-policy", "devgate-node", "devgate-fake-node"]),
@@ -22,6 +23,19 @@ const BELOW: &[(&str, &[&str])] = &[
     ("devgate-kubelet", &["devgate-types"]),
     ("devgate-device-plugin", &["devgate-types", "devgate-core", "devgate-kubelet", "devgate-fake-kubelet"]),
     ("devgate-cdi", &["devgate-types", "devgate-core", "devgate-node", "devgate-fake-node"]),
+    (
+        "devgate-dra",
+        &[
+            "devgate-types",
+            "devgate-agent-protocol",
+            "devgate-core",
+            "devgate-node",
+            "devgate-kubelet",
+            "devgate-cdi",
+            "devgate-fake-node",
+        ],
+    ),
+    ("devgate-agent", &["devgate-agent-protocol", "devgate-confine", "devgate-types"]),
     ("devgate-fake-kubelet", &["devgate-types", "devgate-kubelet"]),
     ("devgate", HOST),
     ("devgatectl", ALL),
@@ -39,6 +53,7 @@ const HOST: &[&str] = &[
     "devgate-confine",
     "devgate-core",
     "devgate-device-plugin",
+    "devgate-dra",
     "devgate-node",
     "devgate-oci",
     "devgate-policy",
@@ -80,6 +95,8 @@ const RESERVED: &[(&str, &[&str])] = &[
     // What speaks to the network is in one place, and what decides about signatures in another.
     ("reqwest", &["devgate-pull"]),
     ("hickory", &["devgate-pull"]),
+    ("kube", &["devgate-agent"]),
+    ("k8s-openapi", &["devgate-agent"]),
     ("oci-client", &[]),
     ("rustls", &["devgate-pull"]),
     // Signatures are made by devgatectl, and in the tests of the program that checks them.
@@ -91,6 +108,7 @@ const RESERVED: &[(&str, &[&str])] = &[
 const KUBELET: &[&str] = &[
     "devgate-kubelet",
     "devgate-device-plugin",
+    "devgate-dra",
     "devgate-fake-kubelet",
     // It calls what answers the kubelet without a socket.
     "devgate-fuzz",
@@ -100,6 +118,7 @@ const KUBELET: &[&str] = &[
 const MESSAGES: &[&str] = &[
     "devgate-kubelet",
     "devgate-device-plugin",
+    "devgate-dra",
     "devgate-fake-kubelet",
     "devgate-oci",
     "devgate-runner",

@@ -53,6 +53,7 @@ impl Plugin {
                     unhealthy: causes.reason().cloned().or_else(|| in_use(taken, &id, replicas)),
                     id,
                     numa_nodes: unit.numa_nodes.clone(),
+                    facts: None,
                 }));
             }
             list.devices.sort_by(|a, b| a.id.cmp(&b.id));

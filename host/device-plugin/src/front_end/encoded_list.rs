@@ -95,6 +95,7 @@ mod tests {
             id: id.to_owned(),
             unhealthy: unhealthy.map(Into::into),
             numa_nodes: BTreeSet::from_iter(numa.iter().copied()),
+            ..Device::default()
         }
     }
 

@@ -190,7 +190,7 @@ impl Offer for Fake {
 }
 
 pub(crate) fn device(id: &str) -> Device {
-    Device { id: id.to_owned(), unhealthy: None, numa_nodes: BTreeSet::new() }
+    Device { id: id.to_owned(), unhealthy: None, ..Device::default() }
 }
 
 pub(crate) fn unhealthy(id: &str) -> Device {

@@ -6,7 +6,7 @@ fn list(devices: &[(&str, bool)]) -> Arc<DeviceList> {
     let device = |(id, healthy): &(&str, bool)| Device {
         id: (*id).to_owned(),
         unhealthy: (!healthy).then(|| "broken".into()),
-        numa_nodes: [].into(),
+        ..Device::default()
     };
     Arc::new(DeviceList { devices: devices.iter().map(device).collect() })
 }
