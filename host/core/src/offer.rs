@@ -1,6 +1,7 @@
 //! What a front end sees of the plugin layer: resources with devices that change, and allocations. No word of any
 //! front end's protocol in here.
 
+pub use devgate_types::AttributeValue as Value;
 use devgate_types::{Access, ResourceName};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,19 +100,6 @@ pub struct Facts {
     pub capacity: BTreeMap<String, u64>,
     /// Who has it that no scheduler of claims knows of, such as pods from before or a lease: escaped text for people.
     pub held: Option<Arc<str>>,
-}
-
-/// The value of an attribute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    /// A number.
-    Int(i64),
-    /// Yes or no.
-    Bool(bool),
-    /// At most 64 bytes.
-    Text(String),
-    /// Of semver 2.0, at most 64 bytes.
-    Version(String),
 }
 
 /// What a container gets. Built by the host from what the policy grants; a component only selected from it. As JSON it is what the journal

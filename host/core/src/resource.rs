@@ -5,6 +5,7 @@ mod attempt;
 mod core;
 mod handover;
 mod restore;
+mod scheduled;
 mod sweep;
 mod telling;
 mod work;
@@ -13,13 +14,14 @@ pub(crate) use allocate::allocate;
 pub(crate) use attempt::{Part, take};
 pub(crate) use core::Core;
 pub(crate) use restore::NotRestored;
+pub(crate) use scheduled::Scheduled;
 pub(crate) use sweep::sweep;
 
 use crate::allocations::{Consumer, Mode};
 use crate::calls::Calls;
 use crate::grants::Grants;
 use crate::ledger::NotHeld;
-use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Offer, Reply};
+use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Driver, Offer, Reply};
 use crate::placement::{IgnoredAnswers, Request};
 use crate::replica::split_replica;
 use crate::reply;
@@ -27,7 +29,7 @@ use crate::status::audit;
 use crate::unit_table::Snapshot;
 use crate::units::{GrantedNode, UnitRecord};
 use crate::watcher::Asked;
-use devgate_policy::Prepare;
+use devgate_policy::{Dra, Prepare};
 use devgate_types::component::{Call, CallKind, Output};
 use devgate_types::{CallError, FailureKind, ResourceName, UnitId, escape};
 use std::collections::BTreeSet;
@@ -46,16 +48,19 @@ pub(crate) struct Resource {
     /// Its plugin.
     pub(crate) core: Arc<Core>,
     pub(crate) name: ResourceName,
+    /// Nothing where the kubelet counts its units.
+    pub(crate) scheduled: Option<Scheduled>,
     devices: watch::Sender<Arc<DeviceList>>,
     snapshot: RwLock<Arc<Snapshot>>,
     ignored_answers: IgnoredAnswers,
 }
 
 impl Resource {
-    pub(crate) fn new(core: Arc<Core>, name: ResourceName) -> Self {
+    pub(crate) fn new(core: Arc<Core>, name: ResourceName, dra: Option<&Dra>) -> Self {
         Self {
             core,
             name,
+            scheduled: dra.map(Scheduled::new),
             devices: watch::Sender::new(Arc::default()),
             snapshot: RwLock::default(),
             ignored_answers: IgnoredAnswers::default(),
@@ -72,6 +77,15 @@ impl Resource {
             }
             changed
         });
+    }
+
+    /// Whether its units are given as this policy has it.
+    pub(crate) fn is_by(&self, dra: Option<&Dra>) -> bool {
+        match (&self.scheduled, dra) {
+            (Some(scheduled), Some(dra)) => scheduled.is_by(dra),
+            (None, None) => true,
+            _ => false,
+        }
     }
 
     /// Offers nothing any more.
@@ -268,6 +282,10 @@ impl Resource {
 impl Offer for Resource {
     fn resource(&self) -> &ResourceName {
         &self.name
+    }
+
+    fn driver(&self) -> Option<&Driver> {
+        Some(&self.scheduled.as_ref()?.driver)
     }
 
     fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {

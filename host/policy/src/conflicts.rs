@@ -17,6 +17,7 @@ pub(crate) struct Claims {
     targets: HashMap<String, (Arc<MountGrant>, String)>,
     labels: Vec<(LabelRule, String)>,
     types: HashMap<String, (String, Origin)>,
+    drivers: HashMap<String, (String, Origin)>,
 }
 
 impl Claims {
@@ -31,6 +32,7 @@ impl Claims {
         }
         self.targets(plugin, report);
         self.labels(plugin, report);
+        self.drivers(plugin, at, report);
         if let Some(exec) = &plugin.exec {
             let mine = (plugin.name.to_string(), plugin.origin.clone());
             if let Some((other, origin)) = self.types.insert(exec.kind.clone(), mine) {
@@ -39,6 +41,19 @@ impl Claims {
                     format!("plugin \"{name}\" serves type \"{kind}\", as plugin \"{other}\" does ({origin})");
                 report.error(at, message + "; a caller can ask for a type alone: give them different ones");
             }
+        }
+    }
+
+    /// The kubelet asks a driver by its name alone.
+    fn drivers(&mut self, plugin: &PluginPolicy, at: At, report: &Report) {
+        let Some(dra) = &plugin.dra else { return };
+        let mine = (plugin.name.to_string(), plugin.origin.clone());
+        if let Some((other, origin)) = self.drivers.insert(dra.driver.clone(), mine) {
+            let (driver, name) = (&dra.driver, &plugin.name);
+            report.error(
+                at,
+                format!("plugin \"{name}\" is driver \"{driver}\", as plugin \"{other}\" is ({origin}); give them different ones"),
+            );
         }
     }
 

@@ -19,6 +19,7 @@ use crate::{Filter, Origin, key, qualified};
 use devgate_types::escape;
 use name::Name;
 use size::multiple;
+pub(crate) use size::number;
 
 /// The most labels that a plugin's policy may have.
 const MAX_LABELS: usize = 64;

@@ -1,5 +1,6 @@
 //! One plugin's entry in the policy.
 
+use crate::dra::Dra;
 use crate::exec::Exec;
 use crate::fields::{Fields, Item};
 use crate::{
@@ -103,6 +104,8 @@ pub struct PluginPolicy {
     pub rename: Vec<Rename>,
     /// What it gives to those who ask by the protocol of 2017, if anything.
     pub exec: Option<Exec>,
+    /// How a cluster's scheduler picks its units, where it does and the kubelet does not count them.
+    pub dra: Option<Dra>,
     /// Labels of the node.
     pub labels: Labels,
     /// When a device's state counts as changed.
@@ -188,6 +191,7 @@ impl PluginPolicy {
             state,
             wasi: fields.words("wasi"),
             exec: fields.get("exec").and_then(|item| Exec::read(&item, &place, &resources, &containers)),
+            dra: fields.get("dra").and_then(|item| Dra::read(&item, &place, &resources, &containers)),
             containers,
             dangerous,
             shares_hardware,
@@ -239,6 +243,7 @@ fn refuse_contradictions(
     if prepare == Prepare::Start {
         let why = "must not be there with \"prepare: start\": no caller says when a container starts";
         refuse("exec", why.to_owned());
+        refuse("dra", why.to_owned());
     }
     // The files tell of PCI functions, which only `hardware` lets a plugin offer.
     if tells_of_nothing {

@@ -119,6 +119,12 @@ plugins:
   pulled:
     component: {oci: "registry.example.com/vendor/gpu:1.2@sha256:9f2c0a0000000000000000000000000000000000000000000000000000000001", signature: {cosign-key: vendor.pem}}
     resources: [v.com/pulled]
+    dra:
+      driver: pulled.v.com
+      attributes: {model: "{property.model}", v.com/rail: {value: "{property.rail}", type: int, required: true, values: "[0-7]"}}
+      capacity: {memory: {value: "{property.memory}", required: true, values: "*GiB"}}
+      unhealthy: NoExecute
+      admin-access: true
 "#;
 
 pub(super) fn read(text: &str) -> Result<Policy, PolicyErrors> {

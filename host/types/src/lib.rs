@@ -9,6 +9,7 @@ pub mod answer;
 pub mod component;
 pub mod load;
 
+mod attribute;
 mod contract;
 mod fault;
 mod limits;
@@ -20,6 +21,7 @@ mod text;
 mod throttle;
 mod words;
 
+pub use attribute::AttributeValue;
 pub use contract::{
     DeviceHandle, Edits, Failure, FailureKind, Grant, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
 };

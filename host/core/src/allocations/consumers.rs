@@ -19,6 +19,8 @@ pub(crate) struct TakenBy {
     pub(crate) take: Take,
     /// For people.
     pub(crate) who: Arc<str>,
+    /// Whether it is a claim, of which a cluster's scheduler knows.
+    pub(crate) is_claim: bool,
 }
 
 impl Allocations {
@@ -62,9 +64,10 @@ impl Allocations {
         let mut taken = HashMap::<String, Vec<TakenBy>>::new();
         for (_, of) in holding {
             let who: Arc<str> = of.consumer.to_string().into();
+            let is_claim = matches!(of.consumer, Consumer::Claim { .. });
             for take in &of.ask.take {
                 let (take, who) = (take.clone(), Arc::clone(&who));
-                taken.entry(take.unit.clone()).or_default().push(TakenBy { take, who });
+                taken.entry(take.unit.clone()).or_default().push(TakenBy { take, who, is_claim });
             }
         }
         taken

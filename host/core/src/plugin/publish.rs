@@ -2,7 +2,7 @@
 
 use super::Plugin;
 use crate::allocations::TakenBy;
-use crate::offer::{Device, DeviceList};
+use crate::offer::{Device, DeviceList, Facts};
 use crate::replica::replica_ids;
 use crate::resource::{Resource, take};
 use crate::unit_table::{Change, OutsideCauses, Published};
@@ -40,24 +40,36 @@ impl Plugin {
         let (changes, news) = self.units.judge(&others);
         self.log_changes(&changes);
         for (name, pool) in &self.units.inventory().pools {
-            let known = self.resources.get(name);
+            let dra = self.policy().dra.as_ref();
+            let known = self.resources.get(name).filter(|known| known.is_by(dra));
+            let new = || Arc::new(Resource::new(Arc::clone(&core), name.clone(), dra));
+            let resource = known.map_or_else(new, Arc::clone);
             let snapshot = self.units.snapshot(pool, topology(known, pool));
             let taken = core.allocations.taken_by_others(name);
+            let node = &self.calls.grants.node;
+            let told = resource.scheduled.as_ref().map(|scheduled| scheduled.told(core.name(), node, name, pool));
             let mut list = DeviceList::default();
             for (unit, Published { causes, .. }) in snapshot.units() {
                 if causes.has(Cause::IdTaken) {
                     continue;
                 }
                 let (taken, replicas) = (taken.get(unit.id.as_str()), self.policy().replicas);
-                list.devices.extend(replica_ids(&unit.id, replicas).map(|id| Device {
-                    unhealthy: causes.reason().cloned().or_else(|| in_use(taken, &id, replicas)),
-                    id,
-                    numa_nodes: unit.numa_nodes.clone(),
-                    facts: None,
+                let with_pods = || core.allocations.is_with_pods(name, &unit.id).then(|| Arc::from("pods"));
+                list.devices.extend(replica_ids(&unit.id, replicas).map(|id| {
+                    let unhealthy = causes.reason().cloned();
+                    let facts = told.as_ref().and_then(|told| told.get(&unit.id)).map(|facts| {
+                        // A scheduler knows which claims have it.
+                        let held = taken_by(taken, &id, replicas, false).or_else(with_pods);
+                        if held.is_none() { Arc::clone(facts) } else { Arc::new(Facts { held, ..(**facts).clone() }) }
+                    });
+                    let in_use = || {
+                        let who = taken_by(taken, &id, replicas, true).filter(|_| told.is_none())?;
+                        Some(format!("it is in use by {who}").into())
+                    };
+                    Device { unhealthy: unhealthy.or_else(in_use), facts, numa_nodes: unit.numa_nodes.clone(), id }
                 }));
             }
             list.devices.sort_by(|a, b| a.id.cmp(&b.id));
-            let resource = known.cloned().unwrap_or_else(|| Arc::new(Resource::new(Arc::clone(&core), name.clone())));
             let snapshot = Arc::new(snapshot);
             // First, so that who has the list and asks for the status is told of the same.
             core.shown.show(name, Arc::clone(&snapshot));
@@ -146,11 +158,11 @@ impl Plugin {
     }
 }
 
-/// Why an id is not for pods, where a consumer has it that says itself when it is done.
-fn in_use(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32) -> Option<Arc<str>> {
+/// Who has an id that says itself when it is done.
+fn taken_by(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32, with_claims: bool) -> Option<Arc<str>> {
     let (taken, wanted) = (taken?, take(id, None, replicas)?);
-    let by = taken.iter().find(|by| by.take.excludes(&wanted))?;
-    Some(format!("it is in use by {}", by.who).into())
+    let by = taken.iter().find(|by| by.take.excludes(&wanted) && (with_claims || !by.is_claim))?;
+    Some(Arc::clone(&by.who))
 }
 
 /// Where a pool's units are: what is known already, unless they are others now.

@@ -295,3 +295,35 @@ async fn of_two_overlapping_sets_of_pods_each_device_ends_by_itself() {
     pods.hold(&[]);
     until("both are", || recorded(dir.path()).is_empty()).await;
 }
+
+/// What schedulers are told is the policy's and the host's word; of who has a device, only what they do not know themselves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scheduler_is_told_what_the_policy_names_and_who_else_has_a_device() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = "    dra: {driver: gpu.fake.com, attributes: {kind: \"gpu\", absent: \"{property.none}\"}}\n    health:";
+    let policy = POLICY.replace("    health:", with);
+    let (_world, gpus, devices) = host(dir.path(), &policy, Fake::gpus()).await;
+    assert_eq!(gpus.driver().map(|driver| driver.name.as_str()), Some("gpu.fake.com"));
+    let facts = |n: usize| {
+        let list = std::sync::Arc::clone(&gpus.devices().borrow());
+        list.devices[n].facts.clone().unwrap()
+    };
+    let told: Vec<_> = facts(0).attributes.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
+    assert_eq!(
+        told,
+        [
+            "devgate.dev/id Text(\"0000:00:01.0\")",
+            "devgate.dev/numaNode Int(1)",
+            "devgate.dev/resource Text(\"fake.com/gpu\")",
+            "kind Text(\"gpu\")",
+            "resource.kubernetes.io/pciBusID Text(\"0000:00:01.0\")",
+            "resource.kubernetes.io/pcieRoot Text(\"pci0000:00\")"
+        ]
+    );
+    get(&devices, &claim("gpu.fake.com", "uid"), &[ask(&[FIRST])]).await.unwrap();
+    get(&devices, &lease("job1"), &[ask(&[SECOND])]).await.unwrap();
+    let held =
+        |list: &DeviceList| list.devices.iter().map(|device| device.facts.as_ref()?.held.clone()).collect::<Vec<_>>();
+    wait(&gpus, |list| held(list) == [None, Some("lease job1".into())]).await;
+    listed(&gpus, [None, None]).await;
+}

@@ -43,6 +43,7 @@ pub(crate) const PLUGIN: Section = Section {
         key("except", Kind::Many(&FILTER)),
         key("rename", Kind::Many(&RENAME)),
         key("exec", Kind::One(&EXEC)),
+        key("dra", Kind::One(&DRA)),
         key("labels", Kind::Labels(&LABEL)),
         key("health", Kind::One(&HEALTH)),
         key("limits", Kind::One(&LIMITS)),
@@ -110,6 +111,32 @@ pub(crate) const EXEC: Section = Section {
         key("resource", Kind::Text(None)),
         key("nodes-only", Kind::Flag),
     ],
+};
+
+pub(crate) const DRA: Section = Section {
+    name: "dra",
+    keys: &[
+        key("driver", Kind::Text(Some("^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$"))),
+        key("attributes", Kind::Labels(&ATTRIBUTE)),
+        key("capacity", Kind::Labels(&CAPACITY)),
+        key("unhealthy", Kind::OneOf(&["NoSchedule", "NoExecute"])),
+        key("admin-access", Kind::Flag),
+    ],
+};
+
+pub(crate) const ATTRIBUTE: Section = Section {
+    name: "attribute",
+    keys: &[
+        key("value", Kind::Text(None)),
+        key("type", Kind::OneOf(&["text", "int", "bool", "version"])),
+        key("required", Kind::Flag),
+        key("values", Kind::Patterns),
+    ],
+};
+
+pub(crate) const CAPACITY: Section = Section {
+    name: "capacity",
+    keys: &[key("value", Kind::Text(None)), key("required", Kind::Flag), key("values", Kind::Patterns)],
 };
 
 pub(crate) const CONTROL: Section = Section {

@@ -2,7 +2,7 @@
 
 /// The number that a text is: `8`, `17179869184`, a version's or fraction's whole part (`550` of `550.54.15`), or bytes where a
 /// unit follows (`80GB`, `80 GiB`). Nothing where it is none, or more than a label may be compared with (63 bits).
-pub(super) fn number(text: &str) -> Option<u64> {
+pub(crate) fn number(text: &str) -> Option<u64> {
     let text = text.trim_matches(' ');
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);

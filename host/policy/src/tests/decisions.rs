@@ -83,7 +83,7 @@ fn the_sample_is_read() {
 fn every_example_on_the_page_for_people_is_read() {
     let page = include_str!("../../../../docs/policy.md");
     let examples: Vec<&str> = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(examples.len(), 12);
+    assert_eq!(examples.len(), 13);
     for example in examples {
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
         let text = match example {

@@ -1,0 +1,100 @@
+//! What a cluster's scheduler is told of a resource's units, where it picks them: what the policy says of them, and what the host knows
+//! for itself.
+
+use crate::device_info::function_of;
+use crate::offer::{Driver, Facts, Value};
+use crate::units::{PoolRecord, UnitRecord};
+use devgate_node::Node;
+use devgate_policy::{Dra, UnitFacts};
+use devgate_types::{Mutex, ResourceName, UnitId, escape};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Attributes of the host's own word.
+const RESOURCE: &str = "devgate.dev/resource";
+const ID: &str = "devgate.dev/id";
+const NUMA: &str = "devgate.dev/numaNode";
+/// Those that Kubernetes names for all drivers.
+const PCI_BUS_ID: &str = "resource.kubernetes.io/pciBusID";
+const PCIE_ROOT: &str = "resource.kubernetes.io/pcieRoot";
+/// The longest text of an attribute.
+const MAX_TEXT: usize = 64;
+/// So many units that lack something are named in the log.
+const LOGGED: usize = 4;
+
+/// How a scheduler picks a resource's units.
+pub(crate) struct Scheduled {
+    policy: Dra,
+    pub(crate) driver: Driver,
+    /// What was told of these units.
+    told: Mutex<(Vec<Arc<UnitRecord>>, Arc<Told>)>,
+}
+
+/// By the unit's id; those that are not told of are not in here.
+pub(crate) type Told = HashMap<UnitId, Arc<Facts>>;
+
+impl Scheduled {
+    pub(crate) fn new(policy: &Dra) -> Self {
+        let driver = Driver { name: policy.driver.clone(), evicts: policy.evicts, admin: policy.admin_access };
+        Self { policy: policy.clone(), driver, told: Mutex::default() }
+    }
+
+    pub(crate) fn is_by(&self, policy: &Dra) -> bool {
+        self.policy == *policy
+    }
+
+    /// What is told of a pool's units. Made anew where they are others.
+    pub(crate) fn told(&self, plugin: &str, node: &Node, offered: &ResourceName, pool: &PoolRecord) -> Arc<Told> {
+        let mut told = self.told.lock();
+        if told.0 != pool.units {
+            *told = (pool.units.clone(), Arc::new(self.tell(plugin, node, offered, pool)));
+        }
+        Arc::clone(&told.1)
+    }
+
+    fn tell(&self, plugin: &str, node: &Node, offered: &ResourceName, pool: &PoolRecord) -> Told {
+        let mut told = Told::new();
+        let mut logged = 0;
+        for unit in &pool.units {
+            let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
+            let resource = pool.asked(offered);
+            let of = UnitFacts { id: unit.id.as_str(), resource, devices: &devices, properties: &unit.properties };
+            let by_policy = self.policy.facts(&of, offered);
+            if !by_policy.missing.is_empty() && logged < LOGGED {
+                logged += 1;
+                let so = if by_policy.is_less { "it is not published" } else { "it is published without" };
+                let (id, missing) = (&unit.id, by_policy.missing.join(", "));
+                tracing::warn!(plugin, family = "guest", "plugin {plugin}: device {id}: dra: {missing}; {so}");
+            }
+            if !by_policy.is_less {
+                let facts = Facts { attributes: by_policy.attributes, capacity: by_policy.capacity, held: None };
+                told.insert(unit.id.clone(), Arc::new(with_own(facts, node, offered, unit)));
+            }
+        }
+        told
+    }
+}
+
+/// What the host knows without a component.
+fn with_own(mut facts: Facts, node: &Node, offered: &ResourceName, unit: &UnitRecord) -> Facts {
+    let mut tell = |name: &str, value| facts.attributes.insert(name.to_owned(), value);
+    let mut text = |name: &str, text: &str| {
+        // Half a name would be another's.
+        if text.len() <= MAX_TEXT && escape(text, MAX_TEXT * 2) == text {
+            tell(name, Value::Text(text.to_owned()));
+        }
+    };
+    text(RESOURCE, offered.as_str());
+    text(ID, unit.id.as_str());
+    if let Ok(function) = function_of(node, &unit.backing) {
+        text(PCI_BUS_ID, function.name());
+        if let Some(root) = function.location().split('/').find(|part| part.starts_with("pci")) {
+            text(PCIE_ROOT, root);
+        }
+    }
+    let mut numa = unit.numa_nodes.iter();
+    if let (Some(one), None) = (numa.next(), numa.next()) {
+        tell(NUMA, Value::Int(i64::from(*one)));
+    }
+    facts
+}

@@ -1,0 +1,86 @@
+//! What a cluster's scheduler may know of a plugin's units, where it picks them (dynamic resource allocation).
+//!
+//! Whoever can read the cluster's slices reads it, and a rule in a pod's claim acts on it: what the policy does not name is not told. What
+//! limits values are those of `resource.k8s.io/v1`.
+
+mod fact;
+
+pub use fact::{FactRule, Facts};
+
+use crate::containers::Containers;
+use crate::fields::{Fields, Item};
+use crate::resources::ResourceGrant;
+use crate::{key, qualified};
+use devgate_types::escape;
+
+/// The longest name of a driver, and of an attribute's domain.
+const MAX_DOMAIN: usize = 63;
+/// The longest text of an attribute.
+pub(crate) const MAX_TEXT: usize = 64;
+/// The most attributes and capacities of a unit are 32, of which the host's own are some.
+const MAX_FACTS: usize = 24;
+
+/// `dra:` of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dra {
+    /// The driver's name, which no other plugin has.
+    pub driver: String,
+    /// Whether pods end whose device becomes unhealthy.
+    pub evicts: bool,
+    /// Whether who looks after a device may have it beside others.
+    pub admin_access: bool,
+    attributes: Vec<FactRule>,
+    capacity: Vec<FactRule>,
+}
+
+impl Dra {
+    pub(crate) fn read(
+        item: &Item<'_>,
+        plugin: &str,
+        resources: &[ResourceGrant],
+        containers: &Containers,
+    ) -> Option<Self> {
+        let place = format!("dra of {plugin}");
+        let fields = item.open(&place, &key::DRA)?;
+        let driver = fields.need("driver").and_then(|item| item.parse(driver));
+        let (attributes, capacity) = (rules(&fields, "attributes", &place), rules(&fields, "capacity", &place));
+        if attributes.len() + capacity.len() > MAX_FACTS {
+            let count = attributes.len() + capacity.len();
+            item.error(format!("has {count} attributes and capacities, more than {MAX_FACTS}"));
+        }
+        let mut admin_access = false;
+        fields.flag("admin-access", &mut admin_access);
+        if !containers.annotations.is_empty() {
+            item.error(
+                "must not be there with annotations in \"containers\": the kubelet has no place for those of a claim",
+            );
+        }
+        // It is an attribute of each unit.
+        if let Some(long) = resources.iter().map(ToString::to_string).find(|name| name.len() > MAX_TEXT) {
+            item.error(format!(
+                "resource \"{}\" is longer than the {MAX_TEXT} bytes of an attribute",
+                escape(&long, 80)
+            ));
+        }
+        let evicts = fields.word("unhealthy") == Some("NoExecute");
+        Some(Self { driver: driver?, evicts, admin_access, attributes, capacity })
+    }
+}
+
+fn rules(fields: &Fields<'_>, of: &str, place: &str) -> Vec<FactRule> {
+    let entries = fields.read(of, |item| item.map(MAX_FACTS)).into_iter();
+    entries.filter_map(|entry| FactRule::read(&entry, of == "capacity", place)).collect()
+}
+
+fn driver(text: &str) -> Result<String, String> {
+    if qualified::is_domain(text) && text.len() <= MAX_DOMAIN && !qualified::is_kubernetes(text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "must be a domain of the vendor's in lower case, of at most {MAX_DOMAIN} characters, such as gpu.vendor.com, not \"{}\"",
+        escape(text, 80)
+    ))
+}
+
+#[cfg(test)]
+mod tests;
