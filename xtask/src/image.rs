@@ -184,7 +184,7 @@ mod tests {
         }
         let chart: Value = serde_saphyr::from_str(&text("deploy/helm/devgate/Chart.yaml")).unwrap();
         assert_eq!(chart["appVersion"], dist::version().unwrap().as_str());
-        for (file, times) in [("_daemonset.tpl", 1), ("cleanup.yaml", 2)] {
+        for (file, times) in [("_daemonset.tpl", 2), ("cleanup.yaml", 2)] {
             let template = text(&format!("deploy/helm/devgate/templates/{file}"));
             let named = "image: {{ include \"devgate.image\" . | quote }}\n";
             assert_eq!(template.matches(named).count(), times, "{file}");

@@ -40,6 +40,7 @@ pub(super) const OVERLAYS: &[Overlay] = &[
     Overlay { needs: Some("oci"), ..overlay("oci-ca", "oci.caConfigMap=devgate-registry-ca") },
     Overlay { least: 31, is_source: true, ..overlay("image-volume", "components.source=image") },
     Overlay { is_source: true, ..overlay("config-map", "components.source=configMap") },
+    overlay("dra", "overlays.dra=true"),
     Overlay { least: 30, ..overlay("recent", "overlays.recent=true") },
     overlay("monitoring", "overlays.monitoring=true"),
     overlay("alerts", "overlays.alerts=true"),

@@ -54,6 +54,10 @@ pub(super) fn of(documents: &[Value]) -> BTreeSet<String> {
                 let place = "/spec/updateStrategy/rollingUpdate";
                 flat("rollout", at(document, place), &|_| false, &mut facts);
             }
+            "ClusterRole" => at(document, "/rules").as_array().into_iter().flatten().for_each(|rule| {
+                facts.insert(format!("role: {}", plain(rule)));
+            }),
+            "ClusterRoleBinding" => flat("role: bound to", at(document, "/subjects"), &is_head, &mut facts),
             "NetworkPolicy" => network(at(document, "/spec"), &mut facts),
             _ => {}
         }

@@ -31,8 +31,12 @@ const KNOWN: [(&str, &str); 22] = [
 ];
 
 /// Directories that a pod may have although sockets are in them: devgate's own business, and what cannot be told from it.
-const NEEDED: [(&str, &str); 3] = [
+const NEEDED: [(&str, &str); 4] = [
     ("/var/lib/kubelet/device-plugins", "it registers there and serves there"),
+    (
+        "/var/lib/kubelet/plugins_registry",
+        "it registers and serves there; who asks what others have there learns their names",
+    ),
     ("/var/lib/kubelet/pod-resources", "it asks there which pods have which devices"),
     ("/dev", "device nodes; of a log there, lines can be written and nothing be read"),
 ];
@@ -106,7 +110,6 @@ mod tests {
             "/var/lib/kubelet",
             "/var/lib/kubelet/plugins",
             "/var/lib/kubelet/plugins/driver.example.com",
-            "/var/lib/kubelet/plugins_registry",
             "/var/lib/kubelet/device-plugins/kubelet.sock",
             "/var/snap/microk8s",
         ] {

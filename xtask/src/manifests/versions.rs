@@ -11,6 +11,9 @@ use std::process::Command;
 /// Kinds of the Prometheus operator and of OpenShift, which are no part of Kubernetes and have no schema here.
 const FOREIGN: [&str; 3] = ["PodMonitor", "PrometheusRule", "SecurityContextConstraints"];
 
+/// Kinds that came with a version of Kubernetes.
+const LATER: [(&str, u32); 2] = [("ValidatingAdmissionPolicy", 30), ("ValidatingAdmissionPolicyBinding", 30)];
+
 /// The only kind that overlays write something newer into.
 const PODS: &str = "DaemonSet";
 
@@ -25,7 +28,9 @@ impl Sorted {
             if at(&document, "/kind").as_str().is_some_and(|kind| FOREIGN.contains(&kind)) {
                 continue;
             }
-            let least = if at(&document, "/kind") == PODS { least } else { OLDEST };
+            let later =
+                LATER.iter().find(|(kind, _)| at(&document, "/kind") == kind).map_or(OLDEST, |(_, least)| *least);
+            let least = if at(&document, "/kind") == PODS { least } else { later };
             let origin = format!("{} of {from}", at(&document, "/kind").as_str().unwrap_or("a document"));
             let known = self.0.entry(document.to_string()).or_insert((origin, least));
             known.1 = known.1.min(least);

@@ -115,6 +115,9 @@ spec:
             {{- if $on.cdiEdits }}
             - --edits=cdi
             {{- end }}
+            {{- if $on.dra }}
+            - {{ printf "--plugins-registry-dir=%s/plugins_registry" (include "devgate.kubelet" .) | quote }}
+            {{- end }}
             {{- range .Values.extraArgs }}
             - {{ . | quote }}
             {{- end }}
@@ -204,10 +207,17 @@ spec:
               mountPath: /sys/bus
               readOnly: true
             {{- end }}
-            {{- if or $on.cdi $on.cdiEdits }}
+            {{- if or $on.cdi $on.cdiEdits $on.dra }}
             - name: cdi
               mountPath: /var/run/cdi
-              readOnly: {{ not $on.cdiEdits }}
+              readOnly: {{ not (or $on.cdiEdits $on.dra) }}
+            {{- end }}
+            {{- if $on.dra }}
+            # Where it is for the kubelet, which is told a path.
+            - name: plugins-registry
+              mountPath: {{ printf "%s/plugins_registry" (include "devgate.kubelet" .) | quote }}
+            - name: agent
+              mountPath: /run/devgate-agent
             {{- end }}
             {{- if $on.nfd }}
             - name: nfd
@@ -230,6 +240,36 @@ spec:
             {{- with .Values.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
+        {{- if $on.dra }}
+        # It has a token and nothing of the node; devgate has the devices and no token.
+        - name: agent
+          image: {{ include "devgate.image" . | quote }}
+          imagePullPolicy: {{ .Values.image.pullPolicy }}
+          command: [/devgate-agent]
+          args: [--socket=/run/devgate-agent/agent.sock]
+          env:
+            - name: NODE_NAME
+              valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+          securityContext:
+            privileged: false
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            runAsNonRoot: true
+            runAsUser: 65532
+            runAsGroup: 65532
+            capabilities:
+              drop: [ALL]
+          terminationMessagePolicy: FallbackToLogsOnError
+          resources:
+            requests: {cpu: 10m, memory: 32Mi}
+            limits: {memory: 256Mi}
+          volumeMounts:
+            - name: agent
+              mountPath: /run/devgate-agent
+            - name: token
+              mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+              readOnly: true
+        {{- end }}
       volumes:
         - name: device-plugins
           hostPath: {path: /var/lib/kubelet/device-plugins, type: Directory}
@@ -262,9 +302,26 @@ spec:
         - name: sys-bus
           hostPath: {path: /sys/bus, type: Directory}
         {{- end }}
-        {{- if or $on.cdi $on.cdiEdits }}
+        {{- if or $on.cdi $on.cdiEdits $on.dra }}
         - name: cdi
           hostPath: {path: /var/run/cdi, type: DirectoryOrCreate}
+        {{- end }}
+        {{- if $on.dra }}
+        - name: plugins-registry
+          hostPath: {path: {{ printf "%s/plugins_registry" (include "devgate.kubelet" .) | quote }}, type: DirectoryOrCreate}
+        - name: agent
+          emptyDir: {sizeLimit: 1Mi}
+        - name: token
+          projected:
+            sources:
+              - serviceAccountToken: {path: token, expirationSeconds: 3600}
+              - configMap:
+                  name: kube-root-ca.crt
+                  items:
+                    - {key: ca.crt, path: ca.crt}
+              - downwardAPI:
+                  items:
+                    - {path: namespace, fieldRef: {fieldPath: metadata.namespace}}
         {{- end }}
         {{- if $on.nfd }}
         - name: nfd

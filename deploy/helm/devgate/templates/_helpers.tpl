@@ -72,6 +72,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or $policy.existingConfigMap .Values.groups (without (values ($policy.files | default dict)) nil "") }}yes{{ end }}
 {{- end }}
 
+{{- /* Whether any of its pods has an agent. */}}
+{{- define "devgate.dra" -}}
+{{- $on := list (.Values.overlays | default dict).dra }}
+{{- range .Values.groups }}
+{{- $on = append $on (.overlays | default dict).dra }}
+{{- end }}
+{{- if has true $on }}yes{{ end }}
+{{- end }}
+
 {{- define "devgate.kubelet" -}}
 {{- $of := ternary (printf "groups.%s." .Group) "" (ne (.Group | default "") "") }}
 {{- if .Values.kubelet.podResourcesDir }}

@@ -19,8 +19,17 @@ spec:
     - ports:
         - port: metrics
           protocol: TCP
-  {{- if (.Values.overlays | default dict).oci }}
+  {{- $on := .Values.overlays | default dict }}
+  {{- if or $on.oci $on.dra }}
   egress:
+    {{- if $on.dra }}
+    # The API server, which has no address that a policy could name.
+    - ports:
+        {{- range required "dra.ports: none would be all; say at which the API server is" (.Values.dra | default dict).ports }}
+        - {port: {{ . }}, protocol: TCP}
+        {{- end }}
+    {{- end }}
+    {{- if $on.oci }}
     - ports:
         {{- range required "oci.ports: none would be all; say at which registries are" $oci.ports }}
         - {port: {{ . }}, protocol: TCP}
@@ -31,6 +40,7 @@ spec:
     - ports:
         - {port: 53, protocol: UDP}
         - {port: 53, protocol: TCP}
+    {{- end }}
   {{- else }}
   egress: []
   {{- end }}
