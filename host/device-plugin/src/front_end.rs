@@ -37,7 +37,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::allocating::Allocating;
 use devgate_kubelet::api;
-pub(crate) use directory::FileId;
 use directory::Sight;
 use listing::Listing;
 pub(crate) use register::cause;

@@ -28,9 +28,10 @@ use devgate_types::{ResourceName, escape};
 use tonic::transport::Channel;
 
 use crate::allocating::Allocating;
-use crate::front_end::{AGAIN, FileId, cause, failures};
+use crate::front_end::{AGAIN, cause, failures};
 use devgate_kubelet::api::pods::pod_resources_lister_client::PodResourcesListerClient;
 use devgate_kubelet::api::pods::{ListPodResourcesRequest, ListPodResourcesResponse, MESSAGE_LIMIT, SOCKET};
+use devgate_kubelet::file_id::FileId;
 use devgate_kubelet::transport;
 use record::Record;
 

@@ -28,3 +28,26 @@ pub mod pods {
     /// The largest answer that is taken: some 250,000 devices. grpc-go sends what it has; tonic's default is 4 MiB.
     pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 }
+
+/// How the kubelet finds plugins by their sockets, generated from `proto/pluginregistration`.
+pub mod registration {
+    tonic::include_proto!("pluginregistration");
+
+    /// What [`PluginInfo::type`] says of a driver of dynamic resource allocation.
+    pub const DRA: &str = "DRAPlugin";
+}
+
+/// The kubelet's API of drivers of dynamic resource allocation, generated from `proto/dra`.
+pub mod dra {
+    tonic::include_proto!("k8s.io.kubelet.pkg.apis.dra.v1");
+
+    /// The same service by its older name, with the same messages.
+    pub mod v1beta1 {
+        tonic::include_proto!("k8s.io.kubelet.pkg.apis.dra.v1beta1");
+    }
+
+    /// Health of such a driver's devices, generated from `proto/dra-health`.
+    pub mod health {
+        tonic::include_proto!("v1alpha1");
+    }
+}

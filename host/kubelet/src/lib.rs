@@ -4,8 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod file_id;
+pub mod flaps;
 pub mod gauge;
 pub mod latest;
+pub mod served;
 pub mod transport;
 
 /// The kubelet's own record of what it gave to whom, in its device-plugin directory.

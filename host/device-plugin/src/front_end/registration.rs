@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::directory::{FileId, Sight};
+use super::directory::Sight;
 use super::encoded_list::EncodedList;
 use super::incarnation::{Incarnation, Peers};
 use super::listing::CurrentOffer;
@@ -21,6 +21,7 @@ use super::siblings::Siblings;
 use super::watched::Phase;
 use super::{AGAIN, FrontEndConfig, failures, socket};
 use devgate_kubelet::api::KUBELET_SOCKET;
+use devgate_kubelet::file_id::FileId;
 use devgate_kubelet::gauge::{Count, Gauge};
 use devgate_kubelet::latest::Latest;
 

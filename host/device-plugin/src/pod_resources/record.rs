@@ -15,7 +15,7 @@ use prost::Message as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::front_end::FileId;
+use devgate_kubelet::file_id::FileId;
 use devgate_kubelet::{CHECKPOINT, api};
 
 /// The largest checkpoint that is read: some 100,000 allocations.

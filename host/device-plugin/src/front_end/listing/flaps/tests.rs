@@ -81,7 +81,7 @@ fn calm_is_forgotten() {
     let mut show = |healthy, seconds: u64| {
         at += seconds;
         let shown = flaps.show(&list(&[("a", healthy)]), start + Duration::from_secs(at));
-        (shown.list.devices[0].unhealthy.is_none(), flaps.known.len())
+        (shown.list.devices[0].unhealthy.is_none(), flaps.flaps.known())
     };
     show(true, 0);
     for _ in 0..8 {
