@@ -67,7 +67,7 @@ impl ByName {
         let told = Reply {
             env: reply.env.clone(),
             annotations: reply.annotations.clone(),
-            cdi: reply.cdi.iter().cloned().chain(named.name(&reply)).collect(),
+            cdi: reply.cdi.iter().cloned().chain(named.names(&reply)).collect(),
             ..Reply::default()
         };
         let Err(why) = self.keeper.put(named).await else {

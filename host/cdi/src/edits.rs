@@ -2,7 +2,7 @@
 
 use crate::files::text;
 use crate::name::{Kind, unit_name};
-use crate::spec::{DeviceNode, Edits, Mount, Spec};
+use crate::spec::{Device, DeviceNode, Edits, Mount, Spec};
 use devgate_core::offer::{MountEdit, NodeEdit, Reply};
 use devgate_node::{Node, ReadError};
 use devgate_types::{NodeKind, ResourceName, escape};
@@ -21,17 +21,22 @@ pub fn file_of(resource: &ResourceName, units: &[(String, Reply)], node: &Node) 
     let kind = Kind::of(resource);
     let mut devices = Vec::new();
     for (id, reply) in units {
-        let spec = spec(&kind, &unit_name(id), reply, node)?;
+        let spec = spec(&kind, &[unit_name(id)], reply, node)?;
         devices.extend(spec.into_iter().flat_map(|spec| spec.devices));
     }
     Ok((!devices.is_empty()).then(|| text(&Spec::new(&kind.to_string(), devices))))
 }
 
-/// The file of a device that is what this reply says; nothing where a container gets nothing by it.
+/// The file of devices that are each what this reply says; nothing where a container gets nothing by it.
 ///
 /// Nodes have type, numbers and mode, so that a reader does not look at the machine, which may be another by then. Neither owner nor
 /// group: a reader gives a node that has none to the container's process, of any user.
-pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Result<Option<Spec>, NodeUnread> {
+pub(crate) fn spec(
+    kind: &Kind,
+    names: &[impl AsRef<str>],
+    reply: &Reply,
+    node: &Node,
+) -> Result<Option<Spec>, NodeUnread> {
     let env = reply.env.iter().map(|(name, value)| format!("{name}={value}"));
     let nodes = reply.nodes.iter().map(|edit| device_node(edit, node));
     let edits = Edits {
@@ -40,7 +45,9 @@ pub(crate) fn spec(kind: &Kind, name: &str, reply: &Reply, node: &Node) -> Resul
         mounts: reply.mounts.iter().map(mount).collect(),
         ..Edits::default()
     };
-    Ok((!edits.is_empty()).then(|| Spec::of_one(&kind.to_string(), name, edits)))
+    let device = |name: &str| Device { name: name.to_owned(), container_edits: edits.clone(), ..Device::default() };
+    let devices = || names.iter().map(|name| device(name.as_ref())).collect();
+    Ok((!edits.is_empty()).then(|| Spec::new(&kind.to_string(), devices())))
 }
 
 fn device_node(edit: &NodeEdit, node: &Node) -> Result<DeviceNode, NodeUnread> {

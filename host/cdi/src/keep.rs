@@ -200,17 +200,16 @@ impl Keeper {
         Ok(spec.is_none_or(|spec| self.files.says(&named.file(), &spec)))
     }
 
-    /// Has one's file say what stands for it today, or takes it away.
-    async fn renew(self: &Arc<Self>, named: Named) {
+    /// Has one's file say what stands for it today, or takes it away. What that is, if its consumer has it still.
+    pub(crate) async fn renew(self: &Arc<Self>, named: Named) -> Option<Result<Granted, Gone>> {
         let moved = self.devices.times_moved();
-        let Some(restored) = self.devices.restore(&named.who, named.granted.id).await else {
-            return;
-        };
-        let keeper = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || keeper.follow(&named, restored, moved)).await;
+        let restored = self.devices.restore(&named.who, named.granted.id).await?;
+        let (keeper, told) = (Arc::clone(self), restored.clone());
+        let written = tokio::task::spawn_blocking(move || keeper.follow(&named, told, moved)).await;
         if let Err(error) = written {
             tracing::error!(family = "host", "CDI: {error}");
         }
+        Some(restored)
     }
 
     /// Blocks.
@@ -260,7 +259,7 @@ impl Keeper {
     }
 
     fn spec(&self, named: &Named, reply: &Reply) -> Result<Option<Spec>, NodeUnread> {
-        let mut spec = spec(&named.kind, &named.device, reply, &self.node)?;
+        let mut spec = spec(&named.kind, &named.devices, reply, &self.node)?;
         if let (Some(hook), Consumer::Lease { name }) = (&self.hook, &named.who) {
             let edits = spec.iter_mut().flat_map(|spec| &mut spec.devices);
             edits.for_each(|device| device.container_edits.hooks.extend(hook.of(&named.granted.resource, name)));

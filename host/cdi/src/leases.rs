@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What releasing may take before it goes on in the background.
-const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const RELEASE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The leases of a host, whose files a keeper keeps.
 pub struct Leases {
@@ -136,9 +136,9 @@ fn is_same(held: &Granted, request: &LeaseRequest, count: usize) -> Result<(), L
 
 fn shown(named: &Named, problem: Option<String>) -> Lease {
     let granted = &named.granted;
-    let own = named.name(&granted.reply);
+    let own = named.names(&granted.reply);
     Lease {
-        name: named.device.clone(),
+        name: named.devices.concat(),
         resource: granted.resource.to_string(),
         ids: granted.ids.clone(),
         devices: own.into_iter().chain(granted.reply.cdi.iter().cloned()).collect(),

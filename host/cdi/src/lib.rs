@@ -2,7 +2,7 @@
 //!
 //! A runtime is told names of devices, and looks up in files what a container with one of them gets. Each allocation is a file of its
 //! own here, made of the gate's reply alone, which a [`Keeper`] looks after. Who asks for one without a kubelet has a lease ([`Leases`]);
-//! a kubelet can be told names for its pods ([`by_name`]).
+//! a kubelet can be told names for its pods ([`by_name`]), and for its claims ([`Claims`]).
 //!
 //! ```text
 //!  devgate cdi lease ──► Leases ──┬──► Devices (core)
@@ -15,6 +15,8 @@
 
 mod by_name;
 pub mod check;
+mod claim;
+mod claims;
 mod edits;
 pub mod exec;
 mod files;
@@ -31,6 +33,8 @@ mod probe;
 mod spec;
 
 pub use by_name::by_name;
+pub use claim::{Claim, ClaimError, ClaimTag, GivenDevice, device_name, is_claim_uid};
+pub use claims::Claims;
 pub use edits::{NodeUnread, file_of};
 pub use files::{FileError, LeftBehind, left_behind};
 pub use give::NotGiven;

@@ -9,6 +9,8 @@ use std::fmt;
 
 /// What the vendor of each kind begins with: a vendor's own kinds (`vendor.com/gpu`) are written by the vendor's own tools.
 pub(crate) const OURS: &str = "devgate.";
+/// The class of claims' devices, which no resource's is.
+const CLAIMS: &str = "claim";
 /// What a class begins with that could not stay as it was.
 const ALTERED: &str = "r-";
 /// How much of it stays: with what comes before and after, a class has at most 63 characters.
@@ -34,10 +36,15 @@ impl Kind {
     pub fn of(resource: &ResourceName) -> Self {
         let (domain, name) = resource.as_str().split_once('/').unwrap_or_default();
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-        let starts = name.len() > 1 && name.starts_with(|first: char| first.is_ascii_alphabetic());
+        let starts = name.len() > 1 && name != CLAIMS && name.starts_with(|first: char| first.is_ascii_alphabetic());
         let class = plain(name, starts, is_plain, MAX_ALTERED);
         let vendor = format!("{OURS}{domain}");
         Self { vendor, class }
+    }
+
+    /// The kind of the devices of a driver's claims.
+    pub(crate) fn of_claims(driver: &str) -> Self {
+        Self { vendor: format!("{OURS}{driver}"), class: CLAIMS.to_owned() }
     }
 
     /// The name by which a container asks for a device of this kind.
@@ -111,9 +118,17 @@ pub(crate) fn pod_name(id: AllocationId, resource: &ResourceName, ids: &[String]
     format!("{POD}{id}-{}", digest(&format!("{resource} {}", ids.join(" ")), 8))
 }
 
-/// Whether a file may be that of a pod's device; one whose name was too long says nothing of that.
+/// What the names of claims' files begin with, where those of others have their device.
+const CLAIM: &str = "claim:";
+
+/// What says in a file's name which allocation of a claim it is of.
+pub(crate) fn claim_name(id: AllocationId, uid: &str) -> String {
+    format!("{CLAIM}{id}-{uid}")
+}
+
+/// Whether a file may be that of a pod's device, by itself or by a claim; one whose name was too long says nothing of that.
 pub(crate) fn may_be_pods(file: &str) -> bool {
-    file.split_once('=').is_none_or(|(_, device)| device.starts_with(POD))
+    file.split_once('=').is_none_or(|(_, device)| device.starts_with(POD) || device.starts_with(CLAIM))
 }
 
 /// Whether a file may be of what one who is shown so has.
@@ -122,8 +137,8 @@ pub(crate) fn may_be_of(file: &str, id: u64, consumer: &str) -> bool {
         return true;
     };
     let name = device.strip_suffix(".json").unwrap_or(device).to_owned();
-    match device.strip_prefix(POD) {
-        Some(pod) => pod.split_once('-').is_some_and(|(of, _)| of == id.to_string()),
+    match device.strip_prefix(POD).or_else(|| device.strip_prefix(CLAIM)) {
+        Some(of) => of.split_once('-').is_some_and(|(of, _)| of == id.to_string()),
         None => consumer == Consumer::Lease { name }.to_string(),
     }
 }
@@ -135,7 +150,7 @@ pub struct LeaseName(String);
 /// A text that cannot be a lease's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends, and begin with neither \"{UNIT}\" nor \"{POD}\"",
+    "lease \"{}\": must have 1 to {LONGEST_LEASE} letters, digits, \"_\", \"-\", \".\" or \":\", a letter or digit at both ends, and begin with none of \"{UNIT}\", \"{POD}\" and \"{CLAIM}\"",
     escape(.0, 80)
 )]
 pub struct InvalidLeaseName(String);
@@ -143,7 +158,7 @@ pub struct InvalidLeaseName(String);
 impl LeaseName {
     /// Checks a name: it must be one that a device can have. Fails where a device cannot be called so, or it is longer than 63 bytes.
     pub fn try_new(name: &str) -> Result<Self, InvalidLeaseName> {
-        let is_ours = name.starts_with(UNIT) || name.starts_with(POD);
+        let is_ours = [UNIT, POD, CLAIM].iter().any(|ours| name.starts_with(ours));
         if is_device_name(name) && name.len() <= LONGEST_LEASE && !is_ours {
             return Ok(Self(name.to_owned()));
         }
@@ -176,6 +191,7 @@ mod tests {
             ("vendor.com/1g.5gb", "r-1g-5gb-"),
             ("vendor.com/mig-1g.5gb", "r-mig-1g-5gb-"),
             ("vendor.com/r-gpu", "r-r-gpu-"),
+            ("vendor.com/claim", "r-claim-"),
         ] {
             let class = class.get(..class.len().min(10)).unwrap();
             let altered = kind(resource);
@@ -234,7 +250,8 @@ mod tests {
         for good in ["a", "1", "job-1", "a.b:c_d", &"a".repeat(63)] {
             assert_eq!(LeaseName::try_new(good).unwrap().as_str(), good);
         }
-        for bad in ["", "unit:a", "pod:1-a", "-a", "a-", "a b", "a/b", "a=b", "ä", "..", &"a".repeat(64)] {
+        for bad in ["", "unit:a", "pod:1-a", "claim:1-a", "-a", "a-", "a b", "a/b", "a=b", "ä", "..", &"a".repeat(64)]
+        {
             let error = LeaseName::try_new(bad).unwrap_err();
             assert!(error.to_string().starts_with("lease \""), "{error}");
         }

@@ -1,6 +1,7 @@
 //! What a container gets by a name.
 
-use crate::name::{Kind, pod_name};
+use crate::claim::{ClaimTag, claim_device};
+use crate::name::{Kind, claim_name, pod_name};
 use devgate_core::offer::Reply;
 use devgate_core::state::Style;
 use devgate_core::{Consumer, Devices, Granted};
@@ -13,31 +14,39 @@ pub(crate) struct Named {
     /// As it was told.
     pub(crate) granted: Granted,
     pub(crate) kind: Kind,
-    /// What the device is called, among those of its kind.
-    pub(crate) device: String,
+    /// What its devices are called, among those of their kind: of a claim each has its own, as its ids are sorted; others have one.
+    pub(crate) devices: Vec<String>,
+    /// What its file is called, among those of its kind.
+    named: String,
 }
 
 impl Named {
-    /// Of a lease or of pods: others are told paths.
+    /// Of a lease, a claim or pods: others are told paths.
     pub(crate) fn new(who: Consumer, granted: Granted) -> Self {
-        let device = match &who {
+        if let Consumer::Claim { driver, uid } = &who {
+            let (kind, tag) = (Kind::of_claims(driver), ClaimTag::read(&granted.tag));
+            let devices = granted.ids.iter().map(|id| claim_device(uid, tag.as_ref(), granted.id, id)).collect();
+            let named = claim_name(granted.id, uid);
+            return Self { who, granted, kind, devices, named };
+        }
+        let named = match &who {
             Consumer::Lease { name } => name.clone(),
             _ => pod_name(granted.id, &granted.resource, &granted.ids),
         };
-        Self { who, kind: Kind::of(&granted.resource), granted, device }
+        Self { who, kind: Kind::of(&granted.resource), granted, devices: vec![named.clone()], named }
     }
 
     /// All that there is.
     pub(crate) fn all(devices: &dyn Devices) -> Vec<Self> {
-        let leases = devices.consumers().into_iter();
-        let leases = leases.filter(|who| matches!(who, Consumer::Lease { .. }));
+        let others = devices.consumers().into_iter();
+        let others = others.filter(|who| matches!(who, Consumer::Lease { .. } | Consumer::Claim { .. }));
         let of = |who: Consumer| devices.held(&who).into_iter().map(move |had| Self::new(who.clone(), had));
-        leases.chain([Consumer::Pods]).flat_map(of).collect()
+        others.chain([Consumer::Pods]).flat_map(of).collect()
     }
 
     /// The file that says what it is.
     pub(crate) fn file(&self) -> String {
-        self.kind.file(&self.device)
+        self.kind.file(&self.named)
     }
 
     /// What is locked while something is done to it: a lease is another file's where it is leased anew.
@@ -51,15 +60,16 @@ impl Named {
     /// Who may read the file: runtimes of a kubelet are root's, others may be anybody's.
     pub(crate) fn style(&self) -> Style {
         match self.who {
-            Consumer::Pods => Style::PASSING_OWN,
+            Consumer::Pods | Consumer::Claim { .. } => Style::PASSING_OWN,
             _ => Style::PASSING,
         }
     }
 
-    /// What a runtime is to be told, where a container gets something by this.
-    pub(crate) fn name(&self, reply: &Reply) -> Option<String> {
+    /// What a runtime is to be told, one for each device; nothing where a container gets nothing by it.
+    pub(crate) fn names(&self, reply: &Reply) -> Vec<String> {
         let is_empty = reply.nodes.is_empty() && reply.env.is_empty() && reply.mounts.is_empty();
-        (!is_empty).then(|| self.kind.device(&self.device))
+        let devices = self.devices.iter().filter(|_| !is_empty);
+        devices.map(|device| self.kind.device(device)).collect()
     }
 }
 

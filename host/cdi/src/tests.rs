@@ -238,6 +238,7 @@ impl Devices for Fake {
                 ids: ask.ids.clone(),
                 reply: Arc::new(all),
                 left: ttl,
+                told: true,
             };
             self.held.lock().unwrap().push((who.clone(), granted.clone()));
             Ok(vec![granted])
@@ -293,12 +294,12 @@ fn cdi07_nodes_carry_type_numbers_mode_and_the_access_of_the_policy() {
     renamed.nodes[0].access = Access::READ;
     renamed.mounts =
         vec![MountEdit { container_path: "/usr/lib/acme".into(), host_path: "/opt/acme/lib".into(), read_only: true }];
-    let spec = spec(&Kind::of(&resource()), "job1", &renamed, &node()).unwrap().unwrap();
+    let spec = spec(&Kind::of(&resource()), &["job1"], &renamed, &node()).unwrap().unwrap();
     assert_eq!(spec.check(), Ok(()));
     insta::assert_snapshot!(String::from_utf8(crate::files::text(&spec)).unwrap());
     let mut gone = renamed.clone();
     gone.nodes[0].host_path = "/dev/acme7".into();
-    let error = super::edits::spec(&Kind::of(&resource()), "job1", &gone, &node()).unwrap_err();
+    let error = super::edits::spec(&Kind::of(&resource()), &["job1"], &gone, &node()).unwrap_err();
     assert!(error.to_string().starts_with("node /dev/acme7: "), "{error}");
 }
 
@@ -309,14 +310,14 @@ fn cdi05_what_gives_nothing_is_no_file() {
         cdi: BTreeSet::from(["vendor.com/gpu=0".to_owned()]),
         ..Reply::default()
     };
-    assert_eq!(spec(&Kind::of(&resource()), "job1", &nothing, &node()).unwrap(), None);
+    assert_eq!(spec(&Kind::of(&resource()), &["job1"], &nothing, &node()).unwrap(), None);
 }
 
 proptest! {
     /// Neither hook nor group nor anything else that the gate did not let through.
     #[test]
     fn cdi08_nothing_is_in_a_file_that_is_not_in_the_reply(reply in replies()) {
-        let Some(spec) = spec(&Kind::of(&resource()), "job1", &reply, &node()).unwrap() else {
+        let Some(spec) = spec(&Kind::of(&resource()), &["job1"], &reply, &node()).unwrap() else {
             prop_assert!(reply == Reply::default());
             return Ok(());
         };

@@ -48,6 +48,8 @@ pub struct Granted {
     pub reply: Arc<Reply>,
     /// How long it lasts still, where it is over by itself.
     pub left: Option<Duration>,
+    /// Whether its consumer was told: what is only noted for it is to be asked for again.
+    pub told: bool,
 }
 
 /// A consumer has something no more that it had: the hardware, or the policy's leave.
@@ -176,7 +178,7 @@ impl AllDevices {
             let mut ids = ask.ids.clone();
             ids.sort_unstable();
             ids.dedup();
-            Granted { id, tag: ask.tag.clone(), resource: ask.resource.clone(), ids, reply, left: ttl }
+            Granted { id, tag: ask.tag.clone(), resource: ask.resource.clone(), ids, reply, left: ttl, told: true }
         });
         Ok(granted.collect())
     }

@@ -102,7 +102,7 @@ fn written(dir: &Path) -> BTreeSet<String> {
             2 => unit_name(&id),
             _ => pod_name(serde_json::from_value(number.into()).unwrap(), &resource, &[id]),
         };
-        if let Some(spec) = spec(&kind, &device, &replies[0], &node()).unwrap() {
+        if let Some(spec) = spec(&kind, &[&device], &replies[0], &node()).unwrap() {
             write(&kind.file(&device), &text(&spec));
             names.insert(kind.device(&device));
         }

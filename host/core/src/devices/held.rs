@@ -63,6 +63,7 @@ impl AllDevices {
             ids: offered(of),
             reply: Arc::new(of.ask.reply.as_ref().map(StoredReply::to_reply).unwrap_or_default()),
             left: self.allocations.left(of),
+            told: of.ask.state != State::Recorded,
         })
     }
 }
