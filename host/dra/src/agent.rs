@@ -1,0 +1,194 @@
+//! The agent, which has the token: what it is told, asked, and has said. It may be away, slow or taken over: then no claim is prepared
+//! that was not before, and nothing else comes of it.
+
+mod link;
+
+pub(crate) use link::keep;
+
+use crate::config::{ClaimName, DraConfig};
+use devgate_agent_protocol::{Claim, Device, FromAgent, ToAgent};
+use devgate_types::{Again, Bucket, LogThrottle, Mutex, escape};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, oneshot, watch};
+
+/// How often it is said at most what is wrong with it.
+const SAID_EVERY: Duration = Duration::from_secs(60);
+/// How many fields are remembered that the API server did not keep, and how many characters of each.
+const MAX_DROPPED: usize = 16;
+const MAX_FIELD: usize = 64;
+/// The most characters of a text of its.
+const MAX_TEXT: usize = 512;
+
+/// The agent, as this host sees it.
+pub(crate) struct Agent {
+    path: Option<PathBuf>,
+    ask_timeout: Duration,
+    asks: Mutex<BTreeMap<u64, Asked>>,
+    next: AtomicU64,
+    drivers: Mutex<BTreeMap<String, Told>>,
+    /// Something is to be sent.
+    wake: Notify,
+    /// Nothing where it is connected.
+    away: Mutex<Option<String>>,
+    /// It has said something of a driver's devices.
+    said: watch::Sender<()>,
+    lines: Mutex<LogThrottle>,
+}
+
+/// A claim that is asked for.
+struct Asked {
+    message: ToAgent,
+    is_sent: bool,
+    answer: oneshot::Sender<Claim>,
+}
+
+/// A driver: what is to be published, and what was said of it.
+#[derive(Default)]
+struct Told {
+    /// Nothing before it is known what it has.
+    devices: Option<Arc<[Device]>>,
+    /// Another for each list of devices.
+    revision: u64,
+    said: Said,
+}
+
+/// What became of a driver's devices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) generation: Option<i64>,
+    /// Fields that the API server did not keep; escaped.
+    pub(crate) dropped: BTreeSet<String>,
+    /// Escaped.
+    pub(crate) error: Option<String>,
+    /// When it was said last that taints were not kept.
+    pub(crate) taints_dropped: Option<Instant>,
+}
+
+impl Agent {
+    pub(crate) fn new(config: &DraConfig) -> Self {
+        Self {
+            path: config.agent.clone(),
+            ask_timeout: config.ask_timeout,
+            asks: Mutex::default(),
+            next: AtomicU64::new(1),
+            drivers: Mutex::default(),
+            wake: Notify::new(),
+            away: Mutex::new(Some("not connected yet".to_owned())),
+            said: watch::Sender::new(()),
+            lines: Mutex::new(LogThrottle::new(1, Bucket::new(1, SAID_EVERY))),
+        }
+    }
+
+    /// Why it is away, if it is; escaped.
+    pub(crate) fn away(&self) -> Option<String> {
+        match self.path {
+            None => Some("there is none; nothing is published and no claim can be asked for".to_owned()),
+            Some(_) => self.away.lock().clone(),
+        }
+    }
+
+    /// There is such a driver.
+    pub(crate) fn begin(&self, driver: &str) {
+        self.drivers.lock().entry(driver.to_owned()).or_default();
+        self.wake.notify_one();
+    }
+
+    /// There is no such driver any more.
+    pub(crate) fn end(&self, driver: &str) {
+        self.drivers.lock().remove(driver);
+        self.wake.notify_one();
+    }
+
+    /// A driver has these devices.
+    pub(crate) fn publish(&self, driver: &str, devices: Arc<[Device]>) {
+        if let Some(told) = self.drivers.lock().get_mut(driver) {
+            (told.devices, told.revision) = (Some(devices), told.revision + 1);
+        }
+        self.wake.notify_one();
+    }
+
+    /// What became of a driver's devices.
+    pub(crate) fn said(&self, driver: &str) -> Said {
+        self.drivers.lock().get(driver).map(|told| told.said.clone()).unwrap_or_default()
+    }
+
+    /// Word of what it says.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
+        self.said.subscribe()
+    }
+
+    /// What a claim was given of a driver's devices. Fails with words for people where there is no answer in time.
+    pub(crate) async fn claim(&self, driver: &str, name: &ClaimName, uid: &str) -> Result<Claim, String> {
+        if self.path.is_none() {
+            return Err("there is no agent that could say what it was given (--agent-socket)".to_owned());
+        }
+        let ask = self.next.fetch_add(1, Ordering::Relaxed);
+        let ClaimName { namespace, name } = name.clone();
+        let message = ToAgent::Claim { ask, driver: driver.to_owned(), namespace, name, uid: uid.to_owned() };
+        let (answer, answered) = oneshot::channel();
+        self.asks.lock().insert(ask, Asked { message, is_sent: false, answer });
+        let _forgets = Forgets(self, ask);
+        self.wake.notify_one();
+        match tokio::time::timeout(self.ask_timeout, answered).await {
+            Ok(Ok(claim)) => Ok(claim),
+            _ => Err(match self.away() {
+                Some(why) => format!("the agent, which could say what it was given, is away: {why}"),
+                None => format!("the agent has not said within {:?} what it was given", self.ask_timeout),
+            }),
+        }
+    }
+
+    /// What it says. Fails where it cannot be.
+    fn hear(&self, message: FromAgent) {
+        match message {
+            FromAgent::Claim { ask, claim } => {
+                let asked = self.asks.lock().remove(&ask);
+                match asked {
+                    // Who asked may have given up.
+                    Some(asked) => drop(asked.answer.send(claim)),
+                    None if ask >= self.next.load(Ordering::Relaxed) => self.warn("answers what it was not asked"),
+                    None => {}
+                }
+            }
+            FromAgent::Published { driver, generation, dropped, error } => {
+                let dropped = dropped.iter().take(MAX_DROPPED).map(|field| escape(field, MAX_FIELD)).collect();
+                let error = error.map(|error| escape(&error, MAX_TEXT));
+                let mut drivers = self.drivers.lock();
+                let Some(told) = drivers.get_mut(&driver) else {
+                    drop(drivers);
+                    return self.warn("has published devices of a driver that is not there");
+                };
+                let mut said = Said { generation, dropped, error, taints_dropped: told.said.taints_dropped };
+                if said.dropped.iter().any(|field| field.contains("taints")) {
+                    said.taints_dropped = Some(Instant::now());
+                }
+                let (before, now) = (told.said.error.clone(), said.error.clone());
+                told.said = said;
+                drop(drivers);
+                if let Some(why) = now.filter(|why| before.as_ref() != Some(why)) {
+                    self.warn(&format!("driver {driver}: not all of its devices are published: {why}"));
+                }
+                self.said.send_replace(());
+            }
+        }
+    }
+
+    fn warn(&self, what: &str) {
+        if let Some(more) = self.lines.lock().line(what, Again::After(SAID_EVERY), Instant::now()) {
+            tracing::warn!(family = "host", more, "agent: {what}");
+        }
+    }
+}
+
+/// A question whose answer nobody waits for any more.
+struct Forgets<'a>(&'a Agent, u64);
+
+impl Drop for Forgets<'_> {
+    fn drop(&mut self) {
+        self.0.asks.lock().remove(&self.1);
+    }
+}

@@ -1,0 +1,139 @@
+//! The connection to the agent, made again for as long as the host runs.
+
+use super::Agent;
+use devgate_agent_protocol::{FromAgent, LineError, Lines, ToAgent, write};
+use devgate_core::Backoff;
+use devgate_types::escape;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::BufReader;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::time::Instant;
+
+/// The pauses between two attempts, and how long a connection must last for the next one to be the first again.
+const SHORTEST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Why a connection is over.
+enum End {
+    /// There are other drivers, which the first message names.
+    Drivers,
+    Failed(String),
+}
+
+/// Is connected, for as long as it is polled.
+pub(crate) async fn keep(agent: &Agent, settle: Duration) {
+    let Some(path) = agent.path.clone() else {
+        return std::future::pending().await;
+    };
+    let pauses = || Backoff::new(SHORTEST, LONGEST);
+    let mut pause = pauses();
+    let until = Instant::now() + settle;
+    while agent.drivers.lock().is_empty() || (agent.asks.lock().is_empty() && Instant::now() < until) {
+        let _ = tokio::time::timeout_at(until.max(Instant::now() + SHORTEST), agent.wake.notified()).await;
+    }
+    loop {
+        let since = Instant::now();
+        match talk(agent, &path).await {
+            End::Drivers => continue,
+            End::Failed(why) => {
+                agent.warn(&format!("socket {}: {why}", path.display()));
+                *agent.away.lock() = Some(why);
+            }
+        }
+        if since.elapsed() > LONGEST {
+            pause = pauses();
+        }
+        tokio::time::sleep(pause.pause()).await;
+    }
+}
+
+/// One connection, from its begin to its end.
+async fn talk(agent: &Agent, path: &Path) -> End {
+    let (read, to) = match UnixStream::connect(path).await {
+        Ok(stream) => stream.into_split(),
+        Err(error) => return End::Failed(format!("cannot be connected to: {error}")),
+    };
+    let mut from = Lines::new(BufReader::new(read));
+    let hear = async {
+        loop {
+            match from.next::<FromAgent>().await {
+                Ok(Some(message)) => agent.hear(message),
+                Ok(None) => return End::Failed("it has hung up".to_owned()),
+                Err(error) => return End::Failed(escape(&error.to_string(), 256)),
+            }
+        }
+    };
+    tokio::select! {
+        end = hear => end,
+        end = tell(agent, to) => end,
+    }
+}
+
+/// Says what there is to say.
+async fn tell(agent: &Agent, mut to: OwnedWriteHalf) -> End {
+    let drivers: Vec<String> = agent.drivers.lock().keys().cloned().collect();
+    // What another connection was asked, it does not answer.
+    agent.asks.lock().values_mut().for_each(|asked| asked.is_sent = false);
+    if let Err(end) = send(agent, &mut to, &ToAgent::Drivers(drivers.clone())).await {
+        return end;
+    }
+    if agent.away.lock().take().is_some() {
+        tracing::info!("agent: is connected");
+    }
+    let mut sent = BTreeMap::<String, u64>::new();
+    loop {
+        if !agent.drivers.lock().keys().eq(&drivers) {
+            return End::Drivers;
+        }
+        // Who waits comes first.
+        let message = next_ask(agent).or_else(|| next_list(agent, &mut sent));
+        let Some(message) = message else {
+            agent.wake.notified().await;
+            continue;
+        };
+        if let Err(end) = send(agent, &mut to, &message).await {
+            return end;
+        }
+    }
+}
+
+fn next_ask(agent: &Agent) -> Option<ToAgent> {
+    let mut asks = agent.asks.lock();
+    let asked = asks.values_mut().find(|asked| !asked.is_sent)?;
+    asked.is_sent = true;
+    Some(asked.message.clone())
+}
+
+fn next_list(agent: &Agent, sent: &mut BTreeMap<String, u64>) -> Option<ToAgent> {
+    let drivers = agent.drivers.lock();
+    let is_new = |(driver, told): &(&String, &super::Told)| sent.get(*driver) != Some(&told.revision);
+    let mut all = drivers.iter().filter(|(_, told)| told.devices.is_some());
+    let (driver, told) = all.find(is_new)?;
+    sent.insert(driver.clone(), told.revision);
+    let devices = Arc::clone(told.devices.as_ref()?);
+    let driver = driver.clone();
+    drop(drivers);
+    Some(ToAgent::Publish { driver, devices: devices.to_vec() })
+}
+
+async fn send(agent: &Agent, to: &mut OwnedWriteHalf, message: &ToAgent) -> Result<(), End> {
+    match tokio::time::timeout(agent.ask_timeout, write(to, message)).await {
+        Ok(Ok(())) => Ok(()),
+        // Nothing of it was sent.
+        Ok(Err(error @ LineError::TooLong)) => {
+            if let ToAgent::Publish { driver, .. } = message
+                && let Some(told) = agent.drivers.lock().get_mut(driver)
+            {
+                told.said.error = Some(format!("its devices are {error}"));
+            }
+            agent.warn(&format!("cannot be told: {error}"));
+            Ok(())
+        }
+        Ok(Err(error)) => Err(End::Failed(error.to_string())),
+        Err(_) => Err(End::Failed(format!("it has not read within {:?}", agent.ask_timeout))),
+    }
+}

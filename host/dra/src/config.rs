@@ -1,0 +1,95 @@
+//! What the front end needs, and why it ends.
+
+use crate::status::DraWatch;
+use devgate_cdi::Keeper;
+use devgate_core::offer::BoxFuture;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A claim, by what pods call it: another of the same name may come after it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClaimName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Tells which claims pods of this node have; nothing where that cannot be known.
+pub type InUse = Arc<dyn Fn() -> BoxFuture<'static, Option<BTreeSet<ClaimName>>> + Send + Sync>;
+
+/// Where the kubelet and the agent are, and how patient to be with them. The defaults are for production; tests shorten the times.
+#[derive(Clone)]
+pub struct DraConfig {
+    /// The kubelet's directory, such as `/var/lib/kubelet`.
+    pub root: PathBuf,
+    /// The agent's socket; without one nothing is published, and no claim can be prepared that was not before.
+    pub agent: Option<PathBuf>,
+    /// The files of claims.
+    pub keeper: Arc<Keeper>,
+    /// Which claims pods have.
+    pub in_use: InUse,
+    /// Where to note what becomes of every driver.
+    pub watch: DraWatch,
+    /// How often to look whether the sockets are there. 1 s.
+    pub look: Duration,
+    /// How long what drivers had before may take to be in files again before they are registered. 30 s.
+    pub settle_timeout: Duration,
+    /// The longest that `NodePrepareResources` may take. 40 s: the kubelet gives up after 45.
+    pub prepare_timeout: Duration,
+    /// How long calls in flight may take to finish at shutdown. 5 s.
+    pub drain: Duration,
+    /// How long the agent may take to answer for a claim, or to take a message. 10 s.
+    pub ask_timeout: Duration,
+    /// How long after the start the agent is not told which drivers there are, unless it is asked something: what is not among them has
+    /// its slices removed, and plugins take a while to offer. 5 s.
+    pub drivers_settle: Duration,
+    /// How often the kubelet is told of health although nothing changes. 40 s.
+    pub health_every: Duration,
+    /// The least time between two such messages. 500 ms.
+    pub health_calm: Duration,
+}
+
+impl DraConfig {
+    /// The defaults.
+    #[must_use]
+    pub fn new(root: PathBuf, agent: Option<PathBuf>, keeper: Arc<Keeper>, in_use: InUse) -> Self {
+        Self {
+            root,
+            agent,
+            keeper,
+            in_use,
+            watch: DraWatch::default(),
+            look: Duration::from_secs(1),
+            settle_timeout: Duration::from_secs(30),
+            prepare_timeout: Duration::from_secs(40),
+            drain: Duration::from_secs(5),
+            ask_timeout: Duration::from_secs(10),
+            drivers_settle: Duration::from_secs(5),
+            health_every: Duration::from_secs(40),
+            health_calm: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Why the front end ended, or never began.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DraError {
+    /// The sockets would have no room.
+    #[error(
+        "kubelet's directory {}: has too long a path: a driver's socket in it would exceed 107 bytes; mount it at a path of at most {} bytes",
+        .0.display(),
+        .1
+    )]
+    PathTooLong(PathBuf, usize),
+    /// A bug of the host ended what serves a driver; the kubelet would not be answered for it any more.
+    #[error("host fault: driver {driver}: its task ended: {why}; ending, so that a restart serves it again")]
+    TaskEnded {
+        /// The driver.
+        driver: String,
+        /// How it ended.
+        why: String,
+    },
+}

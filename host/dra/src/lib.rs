@@ -1,0 +1,31 @@
+//! devgate's front end for Kubernetes' dynamic resource allocation: each driver that offers name is one of the kubelet's, a cluster's
+//! scheduler picks its devices, and pods have them by claims.
+//!
+//! ```text
+//!  plugins_registry/<driver>@reg.sock ◄── GetInfo ──────────────┐
+//!  plugins/<driver>/dra.sock ◄── Prepare, Unprepare, health ──── kubelet
+//!      │                                                        
+//!      ├─ Claims (cdi) ──► Devices (core), files
+//!      └─ agent ── devices ──► ResourceSlices, claims ── API server
+//! ```
+//!
+//! What a claim was given is asked of the agent once, and kept here: what is prepared stays so, and can be ended, with nobody to ask.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod config;
+mod driver;
+mod drivers;
+mod health;
+mod inventory;
+mod paths;
+mod plugin;
+mod prepare;
+mod publish;
+mod registration;
+mod sockets;
+mod status;
+
+pub use config::{ClaimName, DraConfig, DraError, InUse};
+pub use drivers::serve;
+pub use status::{AgentStatus, DraStatus, DraWatch, DriverStatus, Phase};

@@ -1,0 +1,85 @@
+//! Where a driver's sockets are: always the same, so that what a host that was killed has left is found, and kubelets that are connected
+//! find a host that comes back.
+
+use crate::config::DraError;
+use devgate_kubelet::transport::LONGEST_SOCKET_PATH;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// Where the kubelet finds drivers.
+const REGISTRY: &str = "plugins_registry";
+/// What the name of a registration socket ends with.
+///
+/// The `@` is what lets the kubelet in: it sends the whole path as `:authority`, with `%2F` for each `/`. What stands before an `@` is a
+/// user's name there, where a `%` may be; without it h2 resets the call.
+const REGISTRATION: &str = "@reg.sock";
+const PLUGINS: &str = "plugins";
+const SERVICE: &str = "dra.sock";
+/// How much of a digest stands for a driver whose name does not fit.
+const DIGITS: usize = 16;
+
+/// The longest path of a kubelet's directory in which sockets have room.
+const LONGEST_ROOT: usize = LONGEST_SOCKET_PATH - 2 - REGISTRY.len() - DIGITS - REGISTRATION.len();
+
+/// A driver's sockets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Paths {
+    pub(crate) registration: PathBuf,
+    /// In a directory of its own.
+    pub(crate) service: PathBuf,
+}
+
+/// Whether every driver's sockets have room below this.
+pub(crate) fn check(root: &Path) -> Result<(), DraError> {
+    let fits = root.as_os_str().len() <= LONGEST_ROOT;
+    fits.then_some(()).ok_or_else(|| DraError::PathTooLong(root.to_owned(), LONGEST_ROOT))
+}
+
+impl Paths {
+    pub(crate) fn new(root: &Path, driver: &str) -> Self {
+        let of = |name: &str| Self {
+            registration: root.join(REGISTRY).join(format!("{name}{REGISTRATION}")),
+            service: root.join(PLUGINS).join(name).join(SERVICE),
+        };
+        let paths = of(driver);
+        let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST_SOCKET_PATH;
+        if fits(&paths.registration) && fits(&paths.service) {
+            return paths;
+        }
+        let digest: String = Sha256::digest(driver.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        of(digest.get(..DIGITS).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(len: usize) -> PathBuf {
+        PathBuf::from(format!("/{}", "d".repeat(len - 1)))
+    }
+
+    #[test]
+    fn any_driver_fits_where_the_kubelet_usually_is() {
+        let longest = "d".repeat(63);
+        let paths = Paths::new(Path::new("/var/lib/kubelet"), &longest);
+        assert_eq!(
+            paths.registration.to_str().unwrap(),
+            format!("/var/lib/kubelet/plugins_registry/{longest}@reg.sock")
+        );
+        assert_eq!(paths.service.to_str().unwrap(), format!("/var/lib/kubelet/plugins/{longest}/dra.sock"));
+    }
+
+    #[test]
+    fn dra10_what_does_not_fit_has_a_digest_and_where_that_does_not_it_is_said() {
+        let (root, other) = (root(LONGEST_ROOT), root(LONGEST_ROOT + 1));
+        assert_eq!(check(&root), Ok(()));
+        let of = |n: usize| Paths::new(&root, &format!("{}{n}.example.com", "d".repeat(40)));
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+        assert_eq!(of(1).registration.as_os_str().len(), LONGEST_SOCKET_PATH);
+        assert!(of(1).service.as_os_str().len() <= LONGEST_SOCKET_PATH);
+        let error = check(&other).unwrap_err().to_string();
+        assert!(error.ends_with("mount it at a path of at most 64 bytes"), "{error}");
+    }
+}

@@ -1,0 +1,137 @@
+//! What schedulers are told of a driver's devices, and how often: each change of health is a write to the cluster's store.
+
+use crate::driver::Driver;
+use crate::inventory::{Inventory, Listed};
+use crate::status::Phase;
+use devgate_agent_protocol::{Device, Effect, Taint, Value};
+use devgate_core::offer;
+use devgate_kubelet::flaps::Flaps;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What keeps new pods away, or ends those that have it where the policy says so.
+const UNHEALTHY: &str = "devgate.dev/unhealthy";
+/// Somebody has it whom schedulers do not know.
+const HELD: &str = "devgate.dev/held";
+
+/// The least time between two lists whose devices or taints differ. One that flaps costs two in a minute in the end ([`Flaps`]).
+const TAINTS_EVERY: Duration = Duration::from_secs(1);
+/// The least time before a list of which only attributes differ.
+const ATTRIBUTES_EVERY: Duration = Duration::from_secs(10);
+/// How long after the API server did not keep taints it is tried again whether it does.
+const TAINTS_AGAIN: Duration = Duration::from_secs(3_600);
+
+/// Has the agent publish what a driver has, for as long as it is polled. Begins when the kubelet knows the driver: a pod that is
+/// scheduled before does not start.
+pub(crate) async fn run(driver: &Driver) {
+    let mut registered = driver.registered.subscribe();
+    if registered.wait_for(|registered| registered.phase == Phase::Registered).await.is_err() {
+        return std::future::pending().await;
+    }
+    let (mut inventory, mut said) = (driver.inventory.subscribe(), driver.agent.subscribe());
+    let mut lists = Lists::new();
+    loop {
+        let now = Arc::clone(&inventory.borrow_and_update());
+        said.mark_unchanged();
+        let taints_dropped = driver.agent.said(&driver.name).taints_dropped;
+        let is_kept = taints_dropped.is_none_or(|at| at.elapsed() > TAINTS_AGAIN);
+        let next = lists.next(&now, is_kept, Instant::now());
+        if let Some(devices) = next.devices {
+            driver.agent.publish(&driver.name, devices);
+        }
+        let again = async {
+            match next.again {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = inventory.changed() => {}
+            _ = said.changed() => {}
+            () = again => {}
+        }
+    }
+}
+
+/// What was published last, and what came and went.
+struct Lists {
+    flaps: Flaps,
+    sent: Option<(Arc<[Device]>, Instant)>,
+    /// Names of those that had no fault in the list of before.
+    healthy: Vec<String>,
+}
+
+/// What to publish.
+struct Next {
+    /// Nothing where it is published already, or not yet.
+    devices: Option<Arc<[Device]>>,
+    /// When to look again although nothing changes.
+    again: Option<Instant>,
+}
+
+impl Lists {
+    fn new() -> Self {
+        Self { flaps: Flaps::new(TAINTS_EVERY), sent: None, healthy: Vec::new() }
+    }
+
+    fn next(&mut self, now: &Inventory, taints_are_kept: bool, at: Instant) -> Next {
+        let is_healthy = |name: &str| now.device(name).is_some_and(|device| device.unhealthy.is_none());
+        self.flaps.note(is_healthy, self.healthy.iter().map(String::as_str), at);
+        let hidden = |device: &Listed| self.flaps.hidden(&device.name, at);
+        let shown = |device: &Listed| device.unhealthy.is_none() && hidden(device).is_none();
+        let flapping = now.devices.iter().filter_map(|device| Some(hidden(device)?.1)).min();
+        let devices = now.devices.iter().map(|device| published(device, shown(device), now.driver.evicts));
+        let devices: Vec<Device> = devices.filter(|device| taints_are_kept || device.taints.is_empty()).collect();
+        let healthy = now.devices.iter().filter(|device| shown(device)).map(|device| device.name.clone()).collect();
+        self.healthy = healthy;
+        let due = match &self.sent {
+            None => at,
+            Some((sent, _)) if **sent == *devices => return Next { devices: None, again: flapping },
+            Some((sent, when)) if is_as_available(sent, &devices) => *when + ATTRIBUTES_EVERY,
+            Some((_, when)) => *when + TAINTS_EVERY,
+        };
+        if due > at {
+            let again = flapping.map_or(due, |until| until.min(due));
+            return Next { devices: None, again: Some(again) };
+        }
+        let devices: Arc<[Device]> = devices.into();
+        self.sent = Some((Arc::clone(&devices), at));
+        Next { devices: Some(devices), again: flapping }
+    }
+}
+
+/// Whether two lists differ only in what is known of devices, not in whether they can be had.
+fn is_as_available(one: &[Device], other: &[Device]) -> bool {
+    let same = |(one, other): (&Device, &Device)| one.name == other.name && one.taints == other.taints;
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+fn published(device: &Listed, is_healthy: bool, evicts: bool) -> Device {
+    let taint = |key: &str, effect| Taint { key: key.to_owned(), value: None, effect };
+    let unhealthy = if evicts && device.unhealthy.is_some() { Effect::NoExecute } else { Effect::NoSchedule };
+    let facts = device.facts.as_deref();
+    let taints = [
+        (!is_healthy).then(|| taint(UNHEALTHY, unhealthy)),
+        facts.and_then(|facts| facts.held.as_ref()).map(|_| taint(HELD, Effect::NoSchedule)),
+    ];
+    let attributes = facts.iter().flat_map(|facts| &facts.attributes);
+    Device {
+        name: device.name.clone(),
+        attributes: attributes.map(|(name, is)| (name.clone(), value(is))).collect(),
+        capacity: facts.map(|facts| facts.capacity.clone()).unwrap_or_default(),
+        taints: taints.into_iter().flatten().collect(),
+    }
+}
+
+fn value(of: &offer::Value) -> Value {
+    match of {
+        offer::Value::Int(number) => Value::Int(*number),
+        offer::Value::Bool(is) => Value::Bool(*is),
+        offer::Value::Text(text) => Value::String(text.clone()),
+        offer::Value::Version(version) => Value::Version(version.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

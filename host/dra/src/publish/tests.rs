@@ -1,0 +1,89 @@
+use super::*;
+use crate::inventory::DriverOffers;
+use crate::inventory::tests::Fixed;
+use devgate_core::offer::{DeviceList, Facts};
+
+const START: Duration = Duration::from_secs(0);
+
+/// Two devices, of which one is as it is said.
+fn inventory(unhealthy: Option<&str>, evicts: bool, facts: Facts) -> Inventory {
+    let device = |id: &str| offer::Device { id: id.into(), ..offer::Device::default() };
+    let a = offer::Device { unhealthy: unhealthy.map(Into::into), facts: Some(Arc::new(facts)), ..device("a") };
+    let offers: DriverOffers = [Fixed::offer(DeviceList { devices: vec![a, device("b")] }, evicts)].into();
+    Inventory::of(&offers).unwrap()
+}
+
+fn healthy(is: bool) -> Inventory {
+    inventory((!is).then_some("broken"), false, Facts::default())
+}
+
+/// The seconds at which something is published, looked at each tenth of a second, for so many.
+fn published_at(seconds: u64, at: impl Fn(u64) -> Inventory) -> Vec<f64> {
+    let (begin, mut lists, mut all) = (Instant::now(), Lists::new(), Vec::new());
+    for tenth in 0..seconds * 10 {
+        let since = START + Duration::from_millis(100 * tenth);
+        if lists.next(&at(tenth), true, begin + since).devices.is_some() {
+            all.push(since.as_secs_f64());
+        }
+    }
+    all
+}
+
+#[test]
+fn a_fault_goes_out_at_once_and_then_at_most_one_list_a_second() {
+    // A fault, then another thing of the same device.
+    let at = |tenth| match tenth {
+        0..20 => healthy(true),
+        20..22 => healthy(false),
+        22.. => inventory(Some("broken"), true, Facts::default()),
+    };
+    assert_eq!(published_at(10, at), [0.0, 2.0, 3.0]);
+}
+
+#[test]
+fn what_only_says_more_waits_ten_seconds() {
+    let hot = |tenth: u64| Facts { capacity: [("heat".to_owned(), tenth)].into(), ..Facts::default() };
+    assert_eq!(published_at(35, |tenth| inventory(None, false, hot(tenth))), [0.0, 10.0, 20.0, 30.0]);
+    // A fault does not wait for it, and takes it along.
+    let at = |tenth| inventory((tenth >= 30).then_some("broken"), false, hot(tenth));
+    assert_eq!(published_at(20, at), [0.0, 3.0, 13.0]);
+}
+
+#[test]
+fn dra37_what_flaps_costs_two_lists_a_minute_in_the_end() {
+    let late: Vec<_> =
+        published_at(1_800, |tenth| healthy(tenth % 30 < 20)).into_iter().filter(|at| *at > 600.0).collect();
+    assert!(late.len() <= 41, "{late:?}");
+    assert!(late.len() >= 10, "it is of use in between: {late:?}");
+}
+
+#[test]
+fn taints_say_what_keeps_pods_away() {
+    let facts = |held: Option<&str>| Facts {
+        attributes: [
+            ("devgate.dev/numaNode".to_owned(), offer::Value::Int(1)),
+            ("model".to_owned(), offer::Value::Text("A1".into())),
+            ("driver".to_owned(), offer::Value::Version("1.2.3".into())),
+            ("ecc".to_owned(), offer::Value::Bool(true)),
+        ]
+        .into(),
+        capacity: [("memory".to_owned(), 1 << 34)].into(),
+        held: held.map(Into::into),
+    };
+    let of = |unhealthy, evicts, held| {
+        let now = inventory(unhealthy, evicts, facts(held));
+        Lists::new().next(&now, true, Instant::now()).devices.unwrap()[0].clone()
+    };
+    let taints =
+        |device: &Device| device.taints.iter().map(|taint| (taint.key.clone(), taint.effect)).collect::<Vec<_>>();
+    let (unhealthy, held) = ("devgate.dev/unhealthy".to_owned(), "devgate.dev/held".to_owned());
+    assert_eq!(taints(&of(None, true, None)), []);
+    assert_eq!(taints(&of(Some("hot"), false, None)), [(unhealthy.clone(), Effect::NoSchedule)]);
+    let both = of(Some("hot"), true, Some("lease job"));
+    assert_eq!(taints(&both), [(unhealthy, Effect::NoExecute), (held, Effect::NoSchedule)]);
+    assert_eq!(both.attributes["devgate.dev/numaNode"], Value::Int(1));
+    assert_eq!(both.attributes["model"], Value::String("A1".into()));
+    assert_eq!(both.attributes["driver"], Value::Version("1.2.3".into()));
+    assert_eq!(both.attributes["ecc"], Value::Bool(true));
+    assert_eq!(both.capacity["memory"], 1 << 34);
+}

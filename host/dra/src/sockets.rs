@@ -1,0 +1,111 @@
+//! A driver's two sockets, for as long as it is offered. The kubelet comes as soon as the registration socket has its name: so that comes
+//! last, and goes first.
+
+use crate::driver::Driver;
+use crate::plugin::Methods;
+use crate::registration::Registrar;
+use crate::status::Phase;
+use devgate_kubelet::api::registration::registration_server::RegistrationServer;
+use devgate_kubelet::gauge::Gauge;
+use devgate_kubelet::served::Served;
+use devgate_types::escape;
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Who may look at a driver's directory, as in the kubelet's others.
+const DIRECTORY: u32 = 0o750;
+
+/// Serves a driver until `stop`, then ends it in good order.
+pub(crate) async fn serve(driver: &Arc<Driver>, stop: &CancellationToken) {
+    let (config, name) = (&driver.config, &driver.name);
+    let settled = tokio::time::timeout(config.settle_timeout, driver.claims.settle(name));
+    tokio::select! {
+        _ = settled => {}
+        () = stop.cancelled() => return,
+    }
+    let mut sockets = Sockets::default();
+    loop {
+        if let Err(why) = sockets.look(driver) {
+            driver.fails(Phase::Waiting, &why);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(config.look) => {}
+            () = stop.cancelled() => break,
+        }
+    }
+    let Sockets { service, registration } = sockets;
+    if let Some(registration) = registration {
+        registration.close(config.drain).await;
+    }
+    if let Some(mut service) = service {
+        service.finish(config.drain).await;
+        service.close(config.drain).await;
+    }
+    tracing::info!(driver = %name, "driver {name}: closed");
+}
+
+#[derive(Default)]
+struct Sockets {
+    service: Option<Served>,
+    registration: Option<Served>,
+}
+
+impl Sockets {
+    /// Has both where they should be. Fails with words for people.
+    fn look(&mut self, driver: &Arc<Driver>) -> Result<(), String> {
+        let paths = &driver.paths;
+        let is_there = |served: &Option<Served>| served.as_ref().is_some_and(Served::is_in_place);
+        if !is_there(&self.service) {
+            drop(self.registration.take());
+            drop(self.service.take());
+            remove(&paths.registration)?;
+            let methods = Methods::new(driver);
+            let (stop, calls) = (methods.stop(), driver.calls.subscribe());
+            let made = make_directory(&paths.service).map_err(|error| failed(&paths.service, &error));
+            made.and_then(|()| remove(&paths.service))?;
+            let served = Served::start(paths.service.clone(), methods, stop, calls);
+            self.service = Some(served.map_err(|error| failed(&paths.service, &error))?);
+        }
+        if !is_there(&self.registration) {
+            if self.registration.take().is_some() {
+                tracing::info!(driver = %driver.name, "driver {}: its registration socket is gone; it is made anew", driver.name);
+            }
+            remove(&paths.registration)?;
+            let registrar = RegistrationServer::new(Registrar(Arc::clone(driver)));
+            let (stop, calls) = (CancellationToken::new(), Gauge::default().subscribe());
+            let served = Served::start(paths.registration.clone(), registrar, stop, calls);
+            self.registration = Some(served.map_err(|error| failed(&paths.registration, &error))?);
+        }
+        Ok(())
+    }
+}
+
+/// Removes a socket that a host left which was killed. What is none stays, and is in the way.
+fn remove(path: &Path) -> Result<(), String> {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|look| look.file_type().is_socket());
+    match is_socket.then(|| fs::remove_file(path)) {
+        Some(Err(error)) if error.kind() != ErrorKind::NotFound => Err(failed(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> String {
+    format!("socket {}: {error}", escape(&path.display().to_string(), 256))
+}
+
+/// The directory of a driver's own, and the one that it is in, but not the kubelet's.
+fn make_directory(socket: &Path) -> io::Result<()> {
+    let own = socket.parent();
+    let all = [own.and_then(Path::parent), own];
+    for dir in all.into_iter().flatten() {
+        match DirBuilder::new().mode(DIRECTORY).create(dir) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}

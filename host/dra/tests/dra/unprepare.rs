@@ -1,0 +1,67 @@
+//! Lines 17 and 22 to 24: pods that have ended.
+
+use crate::fake_agent::given;
+use crate::world::{World, consumer, device};
+use devgate_core::Devices as _;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn dra17_dra24_a_claim_that_is_over_has_neither_file_nor_devices() {
+    let world = World::new().await;
+    world.allocate("a", &[given("gpu", "gpu0"), given("nic", "nic0")]);
+    world.prepare_one("a").await.unwrap();
+    assert_eq!(world.files().len(), 2);
+    assert_eq!(world.status(crate::devices::DRIVER).unwrap().claims, 1);
+    assert_eq!(world.unprepare(&["a"]).await["a"], "");
+    assert_eq!(world.files().len(), 0);
+    assert_eq!(world.devices.held(&consumer("a")), []);
+    // Of the same name, and another one.
+    world.allocate("b", &[given("gpu", "gpu0")]);
+    assert_eq!(world.prepare_one("b").await, Ok(vec![device("b", "gpu", "gpu0")]));
+}
+
+#[tokio::test]
+async fn dra22_what_is_unknown_is_over_and_nobody_is_asked() {
+    let world = World::new().await;
+    world.allocate("a", &[given("gpu", "gpu0")]);
+    world.prepare_one("a").await.unwrap();
+    let asked = world.agent.asked();
+    world.agent.end().await;
+    world.stop().await;
+    world.start(|_| {});
+    world.registered(crate::devices::DRIVER).await;
+    for _ in 0..2 {
+        let all = world.unprepare(&["a", "never", "../odd"]).await;
+        assert_eq!(all.len(), 3);
+        assert!(all.values().all(String::is_empty), "{all:?}");
+    }
+    assert_eq!(world.agent.asked(), asked);
+    assert_eq!(world.files().len(), 0);
+}
+
+#[tokio::test]
+async fn dra23_what_is_not_released_is_over_for_its_claim() {
+    let world = World::new().await;
+    world.allocate("a", &[given("gpu", "gpu0")]);
+    world.prepare_one("a").await.unwrap();
+    world.devices.dirty.lock().unwrap().insert("gpu0".into(), Duration::from_millis(200));
+    let begun = Instant::now();
+    assert_eq!(world.unprepare(&["a"]).await["a"], "");
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert_eq!(world.files().len(), 0);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_removed_is_an_error_and_it_is_tried_again() {
+    let world = World::new().await;
+    world.allocate("a", &[given("gpu", "gpu0")]);
+    world.prepare_one("a").await.unwrap();
+    let path = std::fs::read_dir(world.cdi()).unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let error = &world.unprepare(&["a"]).await["a"];
+    assert!(error.starts_with("claim team/claim-a (a): file ") && error.contains("could not be removed"), "{error}");
+    assert_eq!(world.devices.held(&consumer("a")).len(), 1);
+    std::fs::remove_dir(&path).unwrap();
+    assert_eq!(world.unprepare(&["a"]).await["a"], "");
+}
