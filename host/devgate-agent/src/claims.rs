@@ -1,0 +1,103 @@
+//! What a claim was given of a driver's devices on this node.
+
+use crate::server::{Kind, Server};
+use crate::slices::{is_label, is_subdomain};
+use devgate_agent_protocol::{Allocated, Claim};
+use k8s_openapi::api::resource::v1::{
+    DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim, ResourceClaimStatus,
+};
+
+/// A claim as the host asks for it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) driver: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+}
+
+/// Asks the API server.
+pub(crate) async fn look(server: &Server, node: &str, asked: &Asked) -> Claim {
+    // They become parts of a path.
+    if !is_label(&asked.namespace) || !is_subdomain(&asked.name, 253) {
+        return Claim::Unknown("claim: its namespace or name is none that can be".to_owned());
+    }
+    match server.claim(&asked.namespace, &asked.name).await {
+        Ok(claim) => read(claim, node, asked),
+        Err(failure) if failure.kind == Kind::Missing && !failure.is_whole_api() => Claim::Gone,
+        Err(failure) => Claim::Unknown(failure.to_string()),
+    }
+}
+
+fn read(claim: ResourceClaim, node: &str, asked: &Asked) -> Claim {
+    if claim.metadata.uid.as_ref() != Some(&asked.uid) {
+        return Claim::Gone;
+    }
+    let Some(ResourceClaimStatus { allocation: Some(allocation), .. }) = claim.status else { return Claim::Gone };
+    let DeviceAllocationResult { config, results } = allocation.devices.unwrap_or_default();
+    let is_ours = |result: &DeviceRequestAllocationResult| result.driver == asked.driver && result.pool == node;
+    let devices = results.unwrap_or_default().into_iter().filter(is_ours).map(|result| Allocated {
+        request: result.request,
+        pool: result.pool,
+        device: result.device,
+        share: result.share_id,
+        admin: result.admin_access.unwrap_or_default(),
+    });
+    let opaque = |driver: &str| driver == asked.driver;
+    let parameters = config.iter().flatten().filter_map(|config| config.opaque.as_ref()).any(|it| opaque(&it.driver));
+    Claim::Allocated { devices: devices.collect(), parameters }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read_json(status: &serde_json::Value, uid: &str) -> Claim {
+        let claim = json!({"metadata": {"name": "c", "namespace": "d", "uid": "u1"}, "spec": {}, "status": status});
+        let asked = Asked {
+            driver: "gpu.example.com".to_owned(),
+            namespace: "d".to_owned(),
+            name: "c".to_owned(),
+            uid: uid.to_owned(),
+        };
+        read(serde_json::from_value(claim).unwrap(), "node-1", &asked)
+    }
+
+    #[test]
+    fn a_claim_is_the_devices_of_its_driver_on_this_node() {
+        let result = |driver: &str, pool: &str, device: &str| json!({"driver": driver, "pool": pool, "device": device, "request": "a/b"});
+        let mut results = [
+            result("gpu.example.com", "node-1", "gpu-0"),
+            result("nic.example.com", "node-1", "nic-0"),
+            result("gpu.example.com", "node-2", "gpu-1"),
+            result("gpu.example.com", "node-1", "gpu-2"),
+        ];
+        results[3]["adminAccess"] = json!(true);
+        results[3]["shareID"] = json!("s1");
+        let mut status = json!({"allocation": {"devices": {"results": results}}});
+        let plain = Allocated {
+            request: "a/b".to_owned(),
+            pool: "node-1".to_owned(),
+            device: "gpu-0".to_owned(),
+            share: None,
+            admin: false,
+        };
+        let admin =
+            Allocated { device: "gpu-2".to_owned(), share: Some("s1".to_owned()), admin: true, ..plain.clone() };
+        let devices = vec![plain, admin];
+        assert_eq!(read_json(&status, "u1"), Claim::Allocated { devices: devices.clone(), parameters: false });
+        let config =
+            |driver: &str| json!([{"source": "FromClaim", "opaque": {"driver": driver, "parameters": {"a": 1}}}]);
+        for (driver, parameters) in [("nic.example.com", false), ("gpu.example.com", true)] {
+            status["allocation"]["devices"]["config"] = config(driver);
+            assert_eq!(read_json(&status, "u1"), Claim::Allocated { devices: devices.clone(), parameters });
+        }
+        assert_eq!(read_json(&status, "u2"), Claim::Gone);
+        assert_eq!(read_json(&json!({}), "u1"), Claim::Gone);
+        assert_eq!(
+            read_json(&json!({"allocation": {}}), "u1"),
+            Claim::Allocated { devices: Vec::new(), parameters: false }
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! From a driver's devices to its ResourceSlices, and what is to be done where the API server has others. Nothing here speaks to anybody.
+
+mod amount;
+mod check;
+mod cut;
+mod digest;
+mod kept;
+mod name;
+mod plan;
+mod seen;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use check::{check, is_driver};
+pub(crate) use cut::{Wanted, cut, pressing};
+pub(crate) use digest::Digest;
+pub(crate) use kept::missing;
+pub(crate) use name::{is_label, is_subdomain};
+pub(crate) use plan::{Next, Pool};
+pub(crate) use seen::{Seen, body};
+
+/// Devices of a slice. More are allowed until the first of them has a taint, which would cut all slices anew.
+pub(crate) const DEVICES: usize = 64;
+/// What says that a slice is devgate's. What has it not is never changed.
+pub(crate) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "devgate");

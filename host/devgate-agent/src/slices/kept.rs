@@ -1,0 +1,29 @@
+//! Which fields of a slice the API server did not keep: those behind a gate that is off are dropped without a word.
+
+use k8s_openapi::api::resource::v1::{Device, ResourceSliceSpec};
+
+/// Names of fields that were sent and did not come back as they were; times of taints apart.
+pub(crate) fn missing(sent: &ResourceSliceSpec, came: &ResourceSliceSpec) -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    let none = Vec::new();
+    let (sent, came) = (sent.devices.as_ref().unwrap_or(&none), came.devices.as_ref().unwrap_or(&none));
+    let same = sent.len() == came.len() && sent.iter().zip(came).all(|(sent, came)| sent.name == came.name);
+    if !same {
+        return vec!["devices"];
+    }
+    let pairs = || sent.iter().zip(came);
+    let mut look = |name, differs: fn(&Device, &Device) -> bool| {
+        if pairs().any(|(sent, came)| differs(sent, came)) {
+            missing.push(name);
+        }
+    };
+    look("attributes", |sent, came| sent.attributes != came.attributes);
+    look("capacity", |sent, came| sent.capacity != came.capacity);
+    look("taints", |sent, came| taints(sent).ne(taints(came)));
+    missing
+}
+
+fn taints(device: &Device) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
+    let taints = device.taints.iter().flatten();
+    taints.map(|taint| (taint.key.as_str(), taint.effect.as_str(), taint.value.as_deref()))
+}
