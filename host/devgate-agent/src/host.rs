@@ -1,5 +1,8 @@
 //! The host: who may be it, and what it says and hears.
 
+#[cfg(test)]
+mod tests;
+
 use crate::claims::{Asked, look};
 use crate::publisher::Input;
 use crate::server::Server;

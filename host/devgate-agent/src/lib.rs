@@ -10,6 +10,8 @@
 mod claims;
 mod cli;
 mod exit;
+#[cfg(test)]
+mod fake;
 mod host;
 mod publisher;
 mod run;

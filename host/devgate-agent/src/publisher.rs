@@ -6,6 +6,8 @@
 mod driver;
 mod job;
 mod step;
+#[cfg(test)]
+mod tests;
 
 use crate::server::{Event, Failure, Pace, Server};
 use crate::slices::Seen;
