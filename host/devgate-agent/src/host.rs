@@ -87,7 +87,7 @@ impl Host {
         tasks: &mut JoinSet<()>,
     ) -> Option<String> {
         let mut lines = Lines::new(BufReader::new(from));
-        let (turns, mut is_first) = (Arc::new(Semaphore::new(AT_ONCE)), true);
+        let (turns, mut drivers) = (Arc::new(Semaphore::new(AT_ONCE)), None::<BTreeSet<String>>);
         loop {
             let message = match lines.next().await {
                 Ok(Some(message)) => message,
@@ -101,14 +101,13 @@ impl Host {
                     if let Some(wrong) = names.iter().find(|name| !is_driver(name)) {
                         return Some(format!("{wrong:?} is no driver's name"));
                     }
-                    is_first = false;
-                    let names: BTreeSet<String> = names.into_iter().collect();
+                    let names = drivers.insert(names.into_iter().collect()).clone();
                     self.publisher.send(Input::Drivers(id, names)).await.ok()?;
                 }
-                _ if is_first => return Some("has not said first which drivers there are".to_owned()),
+                _ if drivers.is_none() => return Some("has not said first which drivers there are".to_owned()),
                 ToAgent::Publish { driver, devices } => {
-                    if !is_driver(&driver) {
-                        return Some(format!("{driver:?} is no driver's name"));
+                    if !drivers.as_ref().is_some_and(|drivers| drivers.contains(&driver)) {
+                        return Some(format!("publishes for {driver:?}, which is none of its drivers"));
                     }
                     self.publisher.send(Input::Publish(id, driver, devices)).await.ok()?;
                 }

@@ -106,8 +106,10 @@ async fn what_is_no_message_or_comes_too_early_ends_the_connection_alone() {
     let mut agent = agent(&fake);
     let long = vec![b'x'; devgate_agent_protocol::MAX_LINE + 2];
     let driver = b"{\"drivers\":[\"Not.A.Driver\"]}\n".as_slice();
+    let unnamed = b"{\"drivers\":[\"a\"]}\n{\"publish\":{\"driver\":\"b\",\"devices\":[]}}\n".as_slice();
     let early = b"{\"publish\":{\"driver\":\"gpu.example.com\",\"devices\":[]}}\n".as_slice();
-    for bytes in [b"garbage\n".as_slice(), b"{\"drivers\":[]}\n\xff\n", &long, early, driver, b"[[[[[[[[[[\n"] {
+    for bytes in [b"garbage\n".as_slice(), b"{\"drivers\":[]}\n\xff\n", &long, early, driver, unnamed, b"[[[[[[[[[[\n"]
+    {
         let mut host = Connection::to(&agent).await;
         // It may end in the middle.
         let _ = host.to.write_all(bytes).await;

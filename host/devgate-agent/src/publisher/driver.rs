@@ -87,6 +87,10 @@ impl Driver {
             tracing::info!(driver = name, slices, generation, "driver {name}: published");
             self.since = Some(Instant::now());
         }
+        // A server that was away is none that others write to against this one.
+        if self.error.is_some() {
+            self.job.forget();
+        }
         (self.settled, self.error) = (Some(generation), None);
         self.generation = generation;
         self.job.done();

@@ -40,6 +40,11 @@ impl Job {
         (self.last, self.due) = (Some(now), Some(now + wait));
     }
 
+    /// The troubles that there were are over: the next is a first one.
+    pub(crate) fn forget(&mut self) {
+        self.last = None;
+    }
+
     pub(crate) fn done(&mut self) {
         self.due = None;
     }
