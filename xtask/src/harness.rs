@@ -15,7 +15,8 @@ const PROGRAM: &str = "DEVGATE_PROGRAM";
 const MEASURE: &str = "measure";
 
 /// What they start.
-const STARTED: [&str; 5] = ["devgate", "devgate-runner", "devgate-compile", "devgate-pull", "devgatectl"];
+const STARTED: [&str; 6] =
+    ["devgate", "devgate-runner", "devgate-compile", "devgate-pull", "devgate-agent", "devgatectl"];
 
 /// Builds the components, the programs and this one of `tests`, and becomes it.
 pub(crate) fn run(name: &str, arguments: &[String]) -> Result<ExitCode> {

@@ -45,7 +45,7 @@ impl Profile {
     /// As Cargo.toml names it.
     const fn name(self, program: Program) -> &'static str {
         match (self, program) {
-            (Self::Release, Program::Devgate) => "host",
+            (Self::Release, Program::Devgate | Program::DevgateAgent) => "host",
             (Self::Release, Program::DevgateRunner) => "runner",
             (Self::Release, _) => "release",
             (Self::Dev, _) => "dev",
@@ -57,10 +57,13 @@ impl Profile {
     /// have one together, as each set of features is another build of what they share, which takes minutes.
     fn built_with(self, program: Program) -> Vec<Program> {
         match (self, program) {
-            (Self::Dev, Program::Devgate | Program::DevgateCompile | Program::DevgatePull | Program::Devgatectl) => {
-                vec![Program::Devgate, Program::DevgateCompile, Program::DevgatePull, Program::Devgatectl]
+            (Self::Release, _) | (Self::Dev, Program::DevgateRunner) => vec![program],
+            (Self::Dev, _) => {
+                let mut together = Product::Devgate.programs().to_vec();
+                together.retain(|program| *program != Program::DevgateRunner);
+                together.push(Program::Devgatectl);
+                together
             }
-            _ => vec![program],
         }
     }
 

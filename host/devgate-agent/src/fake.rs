@@ -48,7 +48,7 @@ impl State {
         self.watchers.retain(|watcher| watcher.send(line.clone()).is_ok());
     }
 
-    /// Somebody writes a slice.
+    /// Writes a slice, as any client does.
     pub(crate) fn put(&mut self, mut slice: Value) -> Value {
         self.version += 1;
         let name = slice["metadata"]["name"].as_str().unwrap().to_owned();
@@ -105,7 +105,7 @@ impl State {
         self.events.clear();
     }
 
-    fn answer(&mut self, method: &Method, path: &str, query: &str, body: &[u8]) -> Result<Answer, (u16, String)> {
+    fn answer(&mut self, method: &Method, path: &str, query: &str, body: &[u8]) -> Result<Answer, Refusal> {
         let name = path.rsplit('/').next().unwrap_or_default();
         if path == "/version" {
             return Ok(Answer::Object(json!({"gitVersion": self.git_version})));
@@ -168,6 +168,8 @@ impl State {
     }
 }
 
+type Refusal = (u16, String);
+
 enum Answer {
     Object(Value),
     Watch(UnboundedReceiver<Bytes>),
@@ -199,9 +201,9 @@ impl Fake {
         Server::new(kube::Client::new(service, "default"))
     }
 
-    async fn serve(self, request: Request<Body>) -> Result<Response<Sent>, String> {
+    async fn serve(self, request: Request<Body>) -> std::io::Result<Response<Sent>> {
         let (head, body) = request.into_parts();
-        let body = body.collect().await.map_err(|why| why.to_string())?.to_bytes();
+        let body = body.collect().await.map_err(std::io::Error::other)?.to_bytes();
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().unwrap_or_default().to_owned());
         let is_claim = path.contains("/resourceclaims/");
         if is_claim {
@@ -215,7 +217,7 @@ impl Fake {
         }
         self.with(|state| {
             if state.is_away {
-                return Err("connection refused".to_owned());
+                return Err(std::io::ErrorKind::ConnectionRefused.into());
             }
             if path.contains("/resourceslices") {
                 let name = path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -242,7 +244,7 @@ impl Fake {
                     response.status(status).body(Sent::Whole(Full::new(object.to_string().into())))
                 }
             };
-            response.map_err(|why| why.to_string())
+            response.map_err(std::io::Error::other)
         })
     }
 }

@@ -46,7 +46,7 @@ impl Host {
                     continue;
                 }
             };
-            if let Err(why) = is_host(&stream) {
+            if let Some(why) = not_the_host(&stream) {
                 tracing::warn!("socket: a connection is refused: {why}");
                 continue;
             }
@@ -155,11 +155,11 @@ async fn tell(mut to: OwnedWriteHalf, mut said: Receiver<FromAgent>) -> Option<S
 }
 
 /// The socket can be connected to by anybody who reaches its directory, which only this pod has. What is neither root nor of this process's
-/// own user is nobody's host.
-fn is_host(stream: &UnixStream) -> Result<(), String> {
-    let peer = stream.peer_cred().map_err(|why| why.to_string())?.uid();
-    match peer == 0 || peer == rustix::process::geteuid().as_raw() {
-        true => Ok(()),
-        false => Err(format!("it is of user {peer}, and the host is root's")),
+/// own user is no host.
+fn not_the_host(stream: &UnixStream) -> Option<String> {
+    match stream.peer_cred() {
+        Ok(peer) if [0, rustix::process::geteuid().as_raw()].contains(&peer.uid()) => None,
+        Ok(peer) => Some(format!("it is of user {}, and the host is root's", peer.uid())),
+        Err(why) => Some(why.to_string()),
     }
 }

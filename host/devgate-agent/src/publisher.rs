@@ -1,7 +1,7 @@
 //! Has the API server have what the host says, and keep it.
 //!
 //! One task does it, a request at a time: what it sends next follows from what is wanted and what is known to be there, so nothing is lost
-//! where a request fails, somebody else writes, or the host says something new in the middle.
+//! where a request fails, others write, or the host says something new in the middle.
 
 mod driver;
 mod job;
@@ -74,7 +74,7 @@ impl Publisher {
         }
     }
 
-    /// Works until nobody is left who says anything.
+    /// Works until nothing more can be said to it.
     pub(crate) async fn run(mut self, mut inputs: Receiver<Input>, mut events: Receiver<Event>) {
         loop {
             let due = self.due();
@@ -230,7 +230,7 @@ impl Publisher {
         }
         let (name, driver) = (seen.name.clone(), seen.driver.clone());
         self.seen.insert(name.clone(), seen);
-        self.disturbed(&driver, &format!("slice {name} was changed by somebody else"));
+        self.disturbed(&driver, &format!("slice {name} was changed by others"));
     }
 
     fn gone(&mut self, seen: &Seen) {
@@ -241,10 +241,10 @@ impl Publisher {
         self.seen.remove(&seen.name);
         // Slices go with their node, which may have been made anew.
         self.node_uid = None;
-        self.disturbed(&seen.driver, &format!("slice {} was deleted by somebody else", seen.name));
+        self.disturbed(&seen.driver, &format!("slice {} was deleted by others", seen.name));
     }
 
-    /// Repairs what somebody else did, a while later.
+    /// Repairs what others did, a while later.
     fn disturbed(&mut self, name: &str, what: &str) {
         if self.known.as_ref().is_some_and(|known| !known.contains(name)) {
             return self.removal.later();

@@ -86,7 +86,7 @@ async fn serve(cli: &Cli) -> Result<()> {
         _ = int.recv() => {}
     }
     tracing::info!("devgate-agent: was asked to stop; what is published stands");
-    // Whoever comes next finds nothing in its way.
+    // The next one finds nothing in its way.
     let _ = remove_file(&cli.socket);
     Ok(())
 }
@@ -102,7 +102,7 @@ fn listen(socket: &Path) -> Result<UnixListener> {
     }
     let listener = UnixListener::bind(socket).map_err(|why| failed(&why))?;
     // The host is uid 0 without CAP_DAC_OVERRIDE, and this process is neither it nor of its group: only what others may do lets it connect.
-    // That is nobody else: the directory is in this pod alone, and who connects must be root.
+    // No other can: the directory is in this pod alone, and who connects must be root.
     set_permissions(socket, Permissions::from_mode(0o666)).map_err(|why| failed(&why))?;
     Ok(listener)
 }

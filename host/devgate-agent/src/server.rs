@@ -98,7 +98,7 @@ impl Server {
         let request = request.map_err(|why| Failure::nonsense(what, why))?;
         let response = self.client.send(request.map(Body::from)).await;
         response.map_err(|why| match why {
-            // It names its own part first, which helps nobody.
+            // It names its own part first, which helps nothing.
             kube::Error::Service(why) => Failure::unreachable(what, why.as_ref()),
             why => Failure::unreachable(what, &why),
         })

@@ -274,6 +274,7 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
     insta::assert_snapshot!(entries.collect::<Vec<_>>().join("\n"), @r"
     drwxr-xr-x 0/0 components/
     -rwxr-xr-x 0/0 devgate
+    -rwxr-xr-x 0/0 devgate-agent
     -rwxr-xr-x 0/0 devgate-compile
     -rwxr-xr-x 0/0 devgate-pull
     -rwxr-xr-x 0/0 devgate-runner
@@ -281,6 +282,7 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
     drwxr-xr-x 0/0 etc/devgate/
     drwxr-xr-x 0/0 etc/devgate/policy.d/
     drwxr-xr-x 0/0 run/
+    drwxr-xr-x 0/0 run/devgate-agent/
     drwxr-xr-x 0/0 run/devgate/
     drwxr-xr-x 0/0 var/
     drwxr-xr-x 0/0 var/lib/

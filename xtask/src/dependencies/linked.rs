@@ -1,6 +1,6 @@
 //! What may not be linked into a program, over however many steps: the one that has power over a node is to be reviewed without a runtime
-//! of WebAssembly and without a client of a network, the one that runs vendors' code has nothing to reach others with, and the one that
-//! reaches registries knows nothing of a node.
+//! of WebAssembly and without a client of a network, the one that runs vendors' code has nothing to reach others with, and those that
+//! reach registries and the API server know nothing of a node.
 //!
 //! Of each program as it is built for a release, by a call of cargo's own. What cargo resolves for the whole workspace has the features
 //! that all its crates ask for together, so that the runner would seem to have the compiler's.
@@ -36,6 +36,10 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
     (
         "devgate-pull",
+        &["cranelift", "devgate-core", "devgate-node", "devgate-policy", "devgate-sandbox", "h2", "tonic", "wasmtime"],
+    ),
+    (
+        "devgate-agent",
         &["cranelift", "devgate-core", "devgate-node", "devgate-policy", "devgate-sandbox", "h2", "tonic", "wasmtime"],
     ),
     (

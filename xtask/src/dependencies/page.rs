@@ -9,11 +9,12 @@ const PAGE: &str = "docs/supply-chain.md";
 /// What the page counts for: what a program links does not depend on who builds it.
 const PLATFORM: &str = "x86_64-unknown-linux-musl";
 /// The programs, and their packages.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("devgate", "devgate"),
     ("devgate-compile", "devgate-compile"),
     ("devgate-runner", "devgate-runner-program"),
     ("devgate-pull", "devgate-pull"),
+    ("devgate-agent", "devgate-agent"),
 ];
 
 /// Numbers that are others by now.

@@ -10,6 +10,7 @@ const FOREIGN: &[(Program, &[&str])] = &[
     (Program::Devgate, &["cranelift", "wasmtime"]),
     (Program::Devgate, CLIENT),
     (Program::DevgatePull, &["cranelift", "wasmtime", "tonic-", "wit-parser", "devgate_core", "devgate_policy"]),
+    (Program::DevgateAgent, &["cranelift", "wasmtime", "tonic-", "wit-parser", "devgate_core", "devgate_policy"]),
     // The runtime speaks of Cranelift in what it says, and has two small crates of its project (lists and maps) in it.
     (Program::DevgateRunner, COMPILER),
 ];
@@ -22,7 +23,11 @@ const CLIENT: &[&str] = &["hickory-", "hyper-rustls", "reqwest", "rustls-"];
 
 /// The most that a released program may take, in bytes: one that every plugin has a process of, and one that is to be small enough to
 /// be read about.
-const LARGEST: &[(Program, usize)] = &[(Program::DevgateRunner, 2_500_000), (Program::DevgatePull, 6_000_000)];
+const LARGEST: &[(Program, usize)] = &[
+    (Program::DevgateRunner, 2_500_000),
+    (Program::DevgatePull, 6_000_000),
+    (Program::DevgateAgent, 7_500_000),
+];
 
 /// Looks into the file of a program.
 ///

@@ -16,6 +16,8 @@ pub(crate) enum Program {
     DevgateCompile,
     /// What devgate starts to speak to a registry
     DevgatePull,
+    /// What speaks to the API server, in a container beside it
+    DevgateAgent,
     /// What vendors, testers and admins use
     Devgatectl,
 }
@@ -28,6 +30,7 @@ impl Program {
             Self::DevgateRunner => "devgate-runner",
             Self::DevgateCompile => "devgate-compile",
             Self::DevgatePull => "devgate-pull",
+            Self::DevgateAgent => "devgate-agent",
             Self::Devgatectl => "devgatectl",
         }
     }
@@ -82,7 +85,13 @@ impl Product {
     /// All of it, the one that a person starts first.
     pub(crate) const fn programs(self) -> &'static [Program] {
         match self {
-            Self::Devgate => &[Program::Devgate, Program::DevgateRunner, Program::DevgateCompile, Program::DevgatePull],
+            Self::Devgate => &[
+                Program::Devgate,
+                Program::DevgateRunner,
+                Program::DevgateCompile,
+                Program::DevgatePull,
+                Program::DevgateAgent,
+            ],
             Self::Devgatectl => &[Program::Devgatectl],
         }
     }
@@ -186,11 +195,12 @@ mod tests {
         assert!(error.contains("devgate-compile: is not for amd64"), "{error}");
         std::fs::write(dir.path().join("devgate-compile"), AMD64).unwrap();
         std::fs::write(dir.path().join("devgate-pull"), AMD64).unwrap();
-        assert_eq!(Product::Devgate.files(&main).unwrap().len(), 4);
+        std::fs::write(dir.path().join("devgate-agent"), AMD64).unwrap();
+        assert_eq!(Product::Devgate.files(&main).unwrap().len(), 5);
 
         let release = tempfile::tempdir().unwrap();
         let own = Product::Devgate.adopt(&main, release.path()).unwrap();
-        assert_eq!(Product::Devgate.files(&own).unwrap().len(), 4);
+        assert_eq!(Product::Devgate.files(&own).unwrap().len(), 5);
         assert!(own.starts_with(release.path()));
     }
 }

@@ -96,7 +96,7 @@ impl Driver {
         self.job.done();
     }
 
-    /// Somebody else did something.
+    /// Others did something.
     pub(crate) fn disturb(&mut self) {
         self.settled = None;
         self.job.later();

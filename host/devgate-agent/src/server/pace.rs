@@ -16,7 +16,7 @@ pub(crate) struct Pace(Arc<Mutex<Turns>>);
 struct Turns {
     /// When all turns that were taken have been earned.
     paid: Instant,
-    /// Nobody asks before.
+    /// No turn is given before.
     pause: Instant,
 }
 
@@ -47,7 +47,7 @@ impl Pace {
         }
     }
 
-    /// Nobody asks for so long: the API server said so.
+    /// Gives no turn for so long: the API server said so.
     pub(crate) fn pause(&self, length: Duration) {
         let mut turns = self.0.lock();
         turns.pause = turns.pause.max(Instant::now() + length);

@@ -1,4 +1,4 @@
-//! Amounts as the API server writes them: what it wrote otherwise would seem changed by somebody.
+//! Amounts as the API server writes them: what it wrote otherwise would seem changed.
 
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
