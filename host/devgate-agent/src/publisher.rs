@@ -27,7 +27,7 @@ pub(crate) enum Input {
     Drivers(u64, BTreeSet<String>),
     /// All devices of a driver.
     Publish(u64, String, Vec<Device>),
-    /// It is gone. What it said stands.
+    /// It is gone. What it said stands, and is not looked after.
     Left(u64),
 }
 
@@ -93,10 +93,11 @@ impl Publisher {
         }
     }
 
-    /// When there is something to do, once it is known what is there.
+    /// When there is something to do, once it is known what is there. Without a host nothing is: another one may be there by now, with an
+    /// agent of its own.
     fn due(&self) -> Option<Instant> {
         let jobs = self.drivers.values().map(|driver| &driver.job).chain([&self.removal]);
-        jobs.filter_map(|job| job.due).min().filter(|_| self.is_listed)
+        jobs.filter_map(|job| job.due).min().filter(|_| self.is_listed && self.host.is_some())
     }
 
     fn hear(&mut self, input: Input) {

@@ -23,8 +23,9 @@ pub type InUse = Arc<dyn Fn() -> BoxFuture<'static, Option<BTreeSet<ClaimName>>>
 /// Where the kubelet and the agent are, and how patient to be with them. The defaults are for production; tests shorten the times.
 #[derive(Clone)]
 pub struct DraConfig {
-    /// The kubelet's directory, such as `/var/lib/kubelet`.
-    pub root: PathBuf,
+    /// The directory in which the kubelet looks for drivers, such as `/var/lib/kubelet/plugins_registry`; by the path that it has for the
+    /// kubelet.
+    pub registry: PathBuf,
     /// The agent's socket; without one nothing is published, and no claim can be prepared that was not before.
     pub agent: Option<PathBuf>,
     /// The files of claims.
@@ -55,9 +56,9 @@ pub struct DraConfig {
 impl DraConfig {
     /// The defaults.
     #[must_use]
-    pub fn new(root: PathBuf, agent: Option<PathBuf>, keeper: Arc<Keeper>, in_use: InUse) -> Self {
+    pub fn new(registry: PathBuf, agent: Option<PathBuf>, keeper: Arc<Keeper>, in_use: InUse) -> Self {
         Self {
-            root,
+            registry,
             agent,
             keeper,
             in_use,
@@ -79,7 +80,7 @@ impl DraConfig {
 pub enum DraError {
     /// The sockets would have no room.
     #[error(
-        "kubelet's directory {}: has too long a path: a driver's socket in it would exceed 107 bytes; mount it at a path of at most {} bytes",
+        "kubelet's directory of plugins {}: has too long a path: a driver's socket in it would exceed 107 bytes; mount it at a path of at most {} bytes",
         .0.display(),
         .1
     )]

@@ -44,7 +44,7 @@ impl Driver {
         let inventory = Inventory::of(offers)?;
         let name = inventory.driver.name.clone();
         Some(Self {
-            paths: Paths::new(&config.root, &name),
+            paths: Paths::new(&config.registry, &name),
             name,
             config: Arc::clone(config),
             claims: Arc::clone(claims),

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// Dropping the future closes everything at once. Fails where the kubelet's directory has too long a path, or when the task of a driver
 /// ended (all are closed then, too).
 pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToken) -> Result<(), DraError> {
-    paths::check(&config.root)?;
+    paths::check(&config.registry)?;
     let config = Arc::new(config);
     let (agent, claims) = (Arc::new(Agent::new(&config)), Arc::new(Claims::new(Arc::clone(&config.keeper))));
     config.watch.begins(&agent);

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  plugins_registry/<driver>@reg.sock ◄── GetInfo ──────────────┐
-//!  plugins/<driver>/dra.sock ◄── Prepare, Unprepare, health ──── kubelet
+//!  plugins_registry/.<driver>.sock ◄── Prepare, Unprepare, health ──── kubelet
 //!      │                                                        
 //!      ├─ Claims (cdi) ──► Devices (core), files
 //!      └─ agent ── devices ──► ResourceSlices, claims ── API server

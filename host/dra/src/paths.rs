@@ -6,40 +6,39 @@ use devgate_kubelet::transport::LONGEST_SOCKET_PATH;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// Where the kubelet finds drivers.
-const REGISTRY: &str = "plugins_registry";
 /// What the name of a registration socket ends with.
 ///
 /// The `@` is what lets the kubelet in: it sends the whole path as `:authority`, with `%2F` for each `/`. What stands before an `@` is a
 /// user's name there, where a `%` may be; without it h2 resets the call.
 const REGISTRATION: &str = "@reg.sock";
-const PLUGINS: &str = "plugins";
-const SERVICE: &str = "dra.sock";
+/// What the name of a service socket begins with: the kubelet takes what begins with a dot for no registration socket, so that one directory
+/// is enough.
+const HIDDEN: &str = ".";
+const SERVICE: &str = ".sock";
 /// How much of a digest stands for a driver whose name does not fit.
 const DIGITS: usize = 16;
 
-/// The longest path of a kubelet's directory in which sockets have room.
-const LONGEST_ROOT: usize = LONGEST_SOCKET_PATH - 2 - REGISTRY.len() - DIGITS - REGISTRATION.len();
+/// The longest path of the kubelet's directory in which sockets have room.
+const LONGEST_DIR: usize = LONGEST_SOCKET_PATH - 1 - DIGITS - REGISTRATION.len();
 
 /// A driver's sockets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Paths {
     pub(crate) registration: PathBuf,
-    /// In a directory of its own.
     pub(crate) service: PathBuf,
 }
 
-/// Whether every driver's sockets have room below this.
-pub(crate) fn check(root: &Path) -> Result<(), DraError> {
-    let fits = root.as_os_str().len() <= LONGEST_ROOT;
-    fits.then_some(()).ok_or_else(|| DraError::PathTooLong(root.to_owned(), LONGEST_ROOT))
+/// Whether every driver's sockets have room in this.
+pub(crate) fn check(dir: &Path) -> Result<(), DraError> {
+    let fits = dir.as_os_str().len() <= LONGEST_DIR;
+    fits.then_some(()).ok_or_else(|| DraError::PathTooLong(dir.to_owned(), LONGEST_DIR))
 }
 
 impl Paths {
-    pub(crate) fn new(root: &Path, driver: &str) -> Self {
+    pub(crate) fn new(dir: &Path, driver: &str) -> Self {
         let of = |name: &str| Self {
-            registration: root.join(REGISTRY).join(format!("{name}{REGISTRATION}")),
-            service: root.join(PLUGINS).join(name).join(SERVICE),
+            registration: dir.join(format!("{name}{REGISTRATION}")),
+            service: dir.join(format!("{HIDDEN}{name}{SERVICE}")),
         };
         let paths = of(driver);
         let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST_SOCKET_PATH;
@@ -62,17 +61,17 @@ mod tests {
     #[test]
     fn any_driver_fits_where_the_kubelet_usually_is() {
         let longest = "d".repeat(63);
-        let paths = Paths::new(Path::new("/var/lib/kubelet"), &longest);
+        let paths = Paths::new(Path::new("/var/lib/kubelet/plugins_registry"), &longest);
         assert_eq!(
             paths.registration.to_str().unwrap(),
             format!("/var/lib/kubelet/plugins_registry/{longest}@reg.sock")
         );
-        assert_eq!(paths.service.to_str().unwrap(), format!("/var/lib/kubelet/plugins/{longest}/dra.sock"));
+        assert_eq!(paths.service.to_str().unwrap(), format!("/var/lib/kubelet/plugins_registry/.{longest}.sock"));
     }
 
     #[test]
     fn dra10_what_does_not_fit_has_a_digest_and_where_that_does_not_it_is_said() {
-        let (root, other) = (root(LONGEST_ROOT), root(LONGEST_ROOT + 1));
+        let (root, other) = (root(LONGEST_DIR), root(LONGEST_DIR + 1));
         assert_eq!(check(&root), Ok(()));
         let of = |n: usize| Paths::new(&root, &format!("{}{n}.example.com", "d".repeat(40)));
         assert_eq!(of(1), of(1));
@@ -80,6 +79,6 @@ mod tests {
         assert_eq!(of(1).registration.as_os_str().len(), LONGEST_SOCKET_PATH);
         assert!(of(1).service.as_os_str().len() <= LONGEST_SOCKET_PATH);
         let error = check(&other).unwrap_err().to_string();
-        assert!(error.ends_with("mount it at a path of at most 64 bytes"), "{error}");
+        assert!(error.ends_with("mount it at a path of at most 81 bytes"), "{error}");
     }
 }

@@ -9,15 +9,12 @@ use devgate_kubelet::api::registration::registration_server::RegistrationServer;
 use devgate_kubelet::gauge::Gauge;
 use devgate_kubelet::served::Served;
 use devgate_types::escape;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-
-/// Who may look at a driver's directory, as in the kubelet's others.
-const DIRECTORY: u32 = 0o750;
 
 /// Serves a driver until `stop`, then ends it in good order.
 pub(crate) async fn serve(driver: &Arc<Driver>, stop: &CancellationToken) {
@@ -65,8 +62,7 @@ impl Sockets {
             remove(&paths.registration)?;
             let methods = Methods::new(driver);
             let (stop, calls) = (methods.stop(), driver.calls.subscribe());
-            let made = make_directory(&paths.service).map_err(|error| failed(&paths.service, &error));
-            made.and_then(|()| remove(&paths.service))?;
+            remove(&paths.service)?;
             let served = Served::start(paths.service.clone(), methods, stop, calls);
             self.service = Some(served.map_err(|error| failed(&paths.service, &error))?);
         }
@@ -95,17 +91,4 @@ fn remove(path: &Path) -> Result<(), String> {
 
 fn failed(path: &Path, error: &io::Error) -> String {
     format!("socket {}: {error}", escape(&path.display().to_string(), 256))
-}
-
-/// The directory of a driver's own, and the one that it is in, but not the kubelet's.
-fn make_directory(socket: &Path) -> io::Result<()> {
-    let own = socket.parent();
-    let all = [own.and_then(Path::parent), own];
-    for dir in all.into_iter().flatten() {
-        match DirBuilder::new().mode(DIRECTORY).create(dir) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
 }

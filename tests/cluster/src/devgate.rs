@@ -88,8 +88,8 @@ plugins:
         let file = self.given.dir.join("work/other.tar");
         let program = self.given.before.as_ref().unwrap_or(&self.given.program);
         // A version before may be a single program.
-        let beside =
-            ["devgate-runner", "devgate-compile", "devgate-pull", "devgate-agent"].map(|name| (name, program.with_file_name(name)));
+        let beside = ["devgate-runner", "devgate-compile", "devgate-pull", "devgate-agent"]
+            .map(|name| (name, program.with_file_name(name)));
         let beside = beside.iter().filter(|(_, file)| file.is_file());
         let mut files = vec![("devgate", program.as_path())];
         files.extend(beside.map(|(name, file)| (*name, file.as_path())));

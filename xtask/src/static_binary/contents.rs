@@ -23,11 +23,8 @@ const CLIENT: &[&str] = &["hickory-", "hyper-rustls", "reqwest", "rustls-"];
 
 /// The most that a released program may take, in bytes: one that every plugin has a process of, and one that is to be small enough to
 /// be read about.
-const LARGEST: &[(Program, usize)] = &[
-    (Program::DevgateRunner, 2_500_000),
-    (Program::DevgatePull, 6_000_000),
-    (Program::DevgateAgent, 7_500_000),
-];
+const LARGEST: &[(Program, usize)] =
+    &[(Program::DevgateRunner, 2_500_000), (Program::DevgatePull, 6_000_000), (Program::DevgateAgent, 7_500_000)];
 
 /// Looks into the file of a program.
 ///

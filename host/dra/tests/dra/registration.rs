@@ -108,7 +108,7 @@ async fn dra07_a_directory_that_comes_late_or_is_made_anew_is_found() {
         std::fs::create_dir(&registry).unwrap();
         world.registered(DRIVER).await;
     }
-    std::fs::remove_dir_all(world.root().join("plugins")).unwrap();
+    std::fs::remove_file(world.service(DRIVER)).unwrap();
     world.until("the service is back", || world.service(DRIVER).exists()).await;
     world.registered(DRIVER).await;
 }

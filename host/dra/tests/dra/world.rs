@@ -61,7 +61,7 @@ impl World {
     /// One whose front end does not.
     pub(crate) fn idle() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["plugins", "plugins_registry", "state"] {
+        for name in ["plugins_registry", "state"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
         let gpus = Listed::new(GPU, Some(DRIVER), &["gpu0", "gpu1", "gpu2", "gpu3"]);
@@ -96,7 +96,7 @@ impl World {
             Box::pin(async { now })
         });
         let agent = Some(self.agent.path.clone());
-        let mut config = DraConfig::new(self.dir.path().to_owned(), agent, keeper, in_use);
+        let mut config = DraConfig::new(self.dir.path().join("plugins_registry"), agent, keeper, in_use);
         config.watch = self.watch.clone();
         config.look = Duration::from_millis(100);
         config.drivers_settle = Duration::ZERO;
@@ -152,7 +152,7 @@ impl World {
     }
 
     pub(crate) fn service(&self, driver: &str) -> PathBuf {
-        self.dir.path().join("plugins").join(driver).join("dra.sock")
+        self.dir.path().join("plugins_registry").join(format!(".{driver}.sock"))
     }
 
     /// Waits until something is so.
