@@ -9,7 +9,7 @@ use crate::give::{NotGiven, Wanted, give};
 use crate::keep::Keeper;
 use crate::named::Named;
 use devgate_core::Consumer;
-use devgate_core::offer::{AllocateError, BoxFuture, DeviceList, Offer, Offers, Reply};
+use devgate_core::offer::{AllocateError, BoxFuture, DeviceList, Driver, Offer, Offers, Reply};
 use devgate_types::ResourceName;
 use std::fmt;
 use std::sync::Arc;
@@ -81,6 +81,10 @@ impl ByName {
 impl Offer for ByName {
     fn resource(&self) -> &ResourceName {
         self.inner.resource()
+    }
+
+    fn driver(&self) -> Option<&Driver> {
+        self.inner.driver()
     }
 
     fn devices(&self) -> watch::Receiver<Arc<DeviceList>> {

@@ -180,9 +180,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Edits::Reply, conflicts_with = "no_kubelet")]
     pub(crate) edits: Edits,
 
-    /// Where container runtimes read what devices are, for leases (`devgate cdi`) and --edits cdi; made with the first of them
+    /// Where container runtimes read what devices are, for leases (`devgate cdi`), claims and --edits cdi; made with the first of them
     #[arg(long, value_name = "DIR", default_value = devgate_cdi::DEFAULT_DIR)]
     pub(crate) cdi_dir: PathBuf,
+
+    /// The kubelet's directory of plugins, for policies with dra; by the path that it has for the kubelet
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/plugins_registry")]
+    pub(crate) plugins_registry_dir: PathBuf,
+
+    /// The socket of `devgate-agent`, which speaks with the API server, for policies with dra
+    #[arg(long, value_name = "PATH", default_value = "/run/devgate-agent/agent.sock")]
+    pub(crate) agent_socket: PathBuf,
 
     /// Where Node Feature Discovery reads files, for plugins with labels; made with the first file
     #[arg(long, value_name = "DIR", default_value = devgate_core::labels::DEFAULT_DIR)]

@@ -90,7 +90,10 @@ fn files(args: &RunArgs, policy: &Policy) -> HostFiles {
     directories.extend(args.log.audit_log.as_deref().and_then(parent));
     // A kubelet that is set up anew makes its directory anew, beside a host that runs.
     let kubelet = (!args.no_kubelet).then(|| std::path::absolute(&args.kubelet.kubelet_dir).ok());
-    let sockets: Vec<PathBuf> = kubelet.flatten().into_iter().collect();
+    let mut sockets: Vec<PathBuf> = kubelet.flatten().into_iter().collect();
+    if uses(|plugin| plugin.dra.is_some()) || args.plugins_registry_dir.exists() {
+        sockets.extend(std::path::absolute(&args.plugins_registry_dir).ok().filter(|_| !args.no_kubelet));
+    }
     for directory in &sockets {
         let _ = DirBuilder::new().recursive(true).mode(0o750).create(directory);
     }

@@ -1,5 +1,6 @@
 //! `devgate run`: serves a node until it is told to stop.
 
+mod front_ends;
 mod state_dir;
 mod unmounted;
 
@@ -18,7 +19,7 @@ use devgate_cdi::exec::Requests;
 use devgate_cdi::{Keeper, KeeperConfig, Leases, ReleaseHook, by_name};
 use devgate_core::status::When;
 use devgate_core::{Allocations, HoldersFeed, Plugins, Surroundings, TaskFailed};
-use devgate_device_plugin::{FrontEndConfig, FrontEndError, PodResourcesConfig, pod_resources};
+use devgate_device_plugin::{FrontEndConfig, PodResourcesConfig, pod_resources};
 use devgate_node::Node;
 use devgate_runner::{CodeCache, NotCached};
 use std::io;
@@ -245,6 +246,8 @@ async fn serve(
     answering.spawn(monitoring::serve(ports, monitored.clone()));
     answering.spawn(Arc::clone(&keeper).keep());
     let mut offers = plugins.offers();
+    let drivers = front_ends::drivers(args, &keeper);
+    let all = plugins.offers();
     if args.edits == Edits::Cdi {
         let (named, following) = by_name(&keeper, offers);
         offers = named;
@@ -268,7 +271,7 @@ async fn serve(
             Ok(())
         });
     } else {
-        serving.spawn(devgate_device_plugin::serve(config, offers, stop.clone()));
+        serving.spawn(front_ends::serve((config, offers), (drivers, all), stop.clone()));
     }
     let mut is_listening = true;
     let result = loop {
@@ -328,21 +331,12 @@ fn kept(state_dir: &Path) -> Option<CodeCache> {
 }
 
 /// How serving the kubelet ended.
-fn served_until(served: Result<Result<(), FrontEndError>, tokio::task::JoinError>) -> anyhow::Result<()> {
-    served.context("serve the kubelet")?.map_err(ended)
+fn served_until(served: Result<anyhow::Result<()>, tokio::task::JoinError>) -> anyhow::Result<()> {
+    served.context("serve the kubelet")?
 }
 
 fn must_end(why: &TaskFailed) -> anyhow::Error {
     anyhow::anyhow!("host fault: {why}; ending, so that a restart looks after its devices")
-}
-
-fn ended(error: FrontEndError) -> anyhow::Error {
-    match error {
-        FrontEndError::TaskEnded { .. } => error.into(),
-        FrontEndError::PathTooLong(_) | FrontEndError::DirectoryDeleted(_) => {
-            exit::with_code(exit::NODE, error.to_string())
-        }
-    }
 }
 
 /// Asks the kubelet from now on which pods have which devices.

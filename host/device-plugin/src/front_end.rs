@@ -221,8 +221,10 @@ struct Served {
 impl Resources {
     /// Serves what is new, replaces what was reloaded under the same name, closes what is gone.
     fn follow(&mut self, offers: &[Arc<dyn Offer>]) {
+        // What a driver gives by claims is not the kubelet's to count.
+        let counted = || offers.iter().filter(|offer| offer.driver().is_none());
         self.live.retain(|name, served| {
-            let is_offered = offers.iter().any(|offer| offer.resource() == name);
+            let is_offered = counted().any(|offer| offer.resource() == name);
             if !is_offered {
                 tracing::info!(resource = %name, "resource {name}: no longer offered");
                 served.shutdown.cancel();
@@ -230,7 +232,7 @@ impl Resources {
             }
             is_offered
         });
-        for offer in offers {
+        for offer in counted() {
             match self.live.get(offer.resource()) {
                 Some(served) => drop(served.offer.send_if_modified(|old| {
                     let new = !Arc::ptr_eq(old, offer);

@@ -9,12 +9,14 @@
 //! and a kubelet that has just started lists no pods until it has heard of them from the API server, which may be away. The
 //! kubelet's own checkpoint knows of both, but is written only when something is allocated or listed. So both are told.
 
+mod claims;
 #[doc(hidden)]
 pub mod fuzz;
 mod in_use;
 mod record;
 mod unknown;
 
+pub use claims::claims;
 pub use in_use::in_use;
 pub use unknown::Unknown;
 
