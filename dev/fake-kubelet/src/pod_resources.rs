@@ -83,7 +83,7 @@ impl StandIn {
                     .map(|container| ContainerResources {
                         name: container.name.clone(),
                         devices: has(container).into_iter().flat_map(|has| devices(&node, has)).collect(),
-                        cpu_ids: Vec::new(),
+                        ..ContainerResources::default()
                     })
                     .collect(),
             }
