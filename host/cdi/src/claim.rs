@@ -4,7 +4,7 @@ use crate::lease::Unwritten;
 use crate::named::Named;
 use devgate_core::offer::{AllocateError, Reply};
 use devgate_core::{AllocationId, Consumer, Gone};
-use devgate_types::{ResourceName, escape};
+use devgate_types::ResourceName;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -13,7 +13,7 @@ const LONGEST_UID: usize = 64;
 /// The longest word of a tag, in bytes: a name of a pool or a claim has at most 253.
 const LONGEST_WORD: usize = 253;
 
-/// What is noted of a claim's request beside its devices: what answers of later days need of it, when nobody can be asked.
+/// What is noted of a claim's request beside its devices: what answers of later days need of it, when the agent is away.
 ///
 /// As text, which is the tag of its allocation, it is words with a space between: the request, the pool, the claim's namespace and
 /// name, and the share, where it is one. No name of the API's has a space.
@@ -201,12 +201,4 @@ pub enum ClaimError {
     /// What it has is not in a file today.
     #[error("{0}: {1}")]
     NoFile(Consumer, String),
-}
-
-impl ClaimError {
-    /// What may be shown of it.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        escape(&self.to_string(), 768)
-    }
 }

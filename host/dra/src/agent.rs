@@ -39,6 +39,17 @@ pub(crate) struct Agent {
     lines: Mutex<LogThrottle>,
 }
 
+/// Why it is not known what a claim was given.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAnswer {
+    #[error("there is no agent that could say what it was given (--agent-socket)")]
+    NoAgent,
+    #[error("the agent, which could say what it was given, is away: {0}")]
+    Away(String),
+    #[error("the agent has not said within {0:?} what it was given")]
+    Late(Duration),
+}
+
 /// A claim that is asked for.
 struct Asked {
     message: ToAgent,
@@ -121,10 +132,10 @@ impl Agent {
         self.said.subscribe()
     }
 
-    /// What a claim was given of a driver's devices. Fails with words for people where there is no answer in time.
-    pub(crate) async fn claim(&self, driver: &str, name: &ClaimName, uid: &str) -> Result<Claim, String> {
+    /// What a claim was given of a driver's devices. Fails where there is no answer in time.
+    pub(crate) async fn claim(&self, driver: &str, name: &ClaimName, uid: &str) -> Result<Claim, NoAnswer> {
         if self.path.is_none() {
-            return Err("there is no agent that could say what it was given (--agent-socket)".to_owned());
+            return Err(NoAnswer::NoAgent);
         }
         let ask = self.next.fetch_add(1, Ordering::Relaxed);
         let ClaimName { namespace, name } = name.clone();
@@ -136,8 +147,8 @@ impl Agent {
         match tokio::time::timeout(self.ask_timeout, answered).await {
             Ok(Ok(claim)) => Ok(claim),
             _ => Err(match self.away() {
-                Some(why) => format!("the agent, which could say what it was given, is away: {why}"),
-                None => format!("the agent has not said within {:?} what it was given", self.ask_timeout),
+                Some(why) => NoAnswer::Away(why),
+                None => NoAnswer::Late(self.ask_timeout),
             }),
         }
     }
@@ -150,7 +161,7 @@ impl Agent {
                 match asked {
                     // Who asked may have given up.
                     Some(asked) => drop(asked.answer.send(claim)),
-                    None if ask >= self.next.load(Ordering::Relaxed) => self.warn("answers what it was not asked"),
+                    None if ask >= self.next.load(Ordering::Relaxed) => _ = self.warn("answers what it was not asked"),
                     None => {}
                 }
             }
@@ -160,7 +171,8 @@ impl Agent {
                 let mut drivers = self.drivers.lock();
                 let Some(told) = drivers.get_mut(&driver) else {
                     drop(drivers);
-                    return self.warn("has published devices of a driver that is not there");
+                    self.warn("has published devices of a driver that is not there");
+                    return;
                 };
                 let mut said = Said { generation, dropped, error, taints_dropped: told.said.taints_dropped };
                 if said.dropped.iter().any(|field| field.contains("taints")) {
@@ -177,14 +189,17 @@ impl Agent {
         }
     }
 
-    fn warn(&self, what: &str) {
-        if let Some(more) = self.lines.lock().line(what, Again::After(SAID_EVERY), Instant::now()) {
+    /// Whether it was logged.
+    fn warn(&self, what: &str) -> bool {
+        let line = self.lines.lock().line(what, Again::After(SAID_EVERY), Instant::now());
+        if let Some(more) = line {
             tracing::warn!(family = "host", more, "agent: {what}");
         }
+        line.is_some()
     }
 }
 
-/// A question whose answer nobody waits for any more.
+/// Forgets a question whose answer is not waited for any more.
 struct Forgets<'a>(&'a Agent, u64);
 
 impl Drop for Forgets<'_> {

@@ -51,6 +51,10 @@ pub struct DraConfig {
     pub health_every: Duration,
     /// The least time between two such messages. 500 ms.
     pub health_calm: Duration,
+    /// How long after the start it is looked for claims that the kubelet did not end. 1 min.
+    pub leftovers_first: Duration,
+    /// How often it is looked for them. 10 min, a tenth more or less.
+    pub leftovers_every: Duration,
 }
 
 impl DraConfig {
@@ -71,6 +75,8 @@ impl DraConfig {
             drivers_settle: Duration::from_secs(5),
             health_every: Duration::from_secs(40),
             health_calm: Duration::from_millis(500),
+            leftovers_first: Duration::from_secs(60),
+            leftovers_every: Duration::from_secs(600),
         }
     }
 }

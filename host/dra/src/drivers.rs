@@ -4,7 +4,7 @@ use crate::agent::{self, Agent};
 use crate::config::{DraConfig, DraError};
 use crate::driver::Driver;
 use crate::inventory::{self, DriverOffers};
-use crate::{paths, publish, sockets};
+use crate::{leftovers, paths, publish, sockets};
 use devgate_cdi::Claims;
 use devgate_core::offer::{Offer, Offers};
 use std::collections::{BTreeMap, HashMap};
@@ -23,9 +23,10 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
     let config = Arc::new(config);
     let (agent, claims) = (Arc::new(Agent::new(&config)), Arc::new(Claims::new(Arc::clone(&config.keeper))));
     config.watch.begins(&agent);
-    let settle = config.drivers_settle;
-    let connected = agent::keep(&agent, settle);
-    tokio::pin!(connected);
+    let around = async {
+        tokio::join!(agent::keep(&agent, config.drivers_settle), leftovers::look(&config, &agent, &claims));
+    };
+    tokio::pin!(around);
     let mut drivers = Drivers {
         config: Arc::clone(&config),
         agent: Arc::clone(&agent),
@@ -47,13 +48,13 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
                 tracing::error!("{error}");
                 break Err(error);
             }
-            () = &mut connected => {}
+            () = &mut around => {}
         }
     };
     tokio::select! {
         () = drivers.close() => {}
         // A claim that is being prepared may still have to ask.
-        () = &mut connected => {}
+        () = &mut around => {}
     }
     result
 }

@@ -9,15 +9,17 @@
 //!      └─ agent ── devices ──► ResourceSlices, claims ── API server
 //! ```
 //!
-//! What a claim was given is asked of the agent once, and kept here: what is prepared stays so, and can be ended, with nobody to ask.
+//! What a claim was given is asked of the agent once, and kept here: what is prepared stays so, and can be ended, without an agent.
 #![forbid(unsafe_code)]
 
 mod agent;
+mod asks;
 mod config;
 mod driver;
 mod drivers;
 mod health;
 mod inventory;
+mod leftovers;
 mod paths;
 mod plugin;
 mod prepare;

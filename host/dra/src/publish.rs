@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 /// What keeps new pods away, or ends those that have it where the policy says so.
 const UNHEALTHY: &str = "devgate.dev/unhealthy";
-/// Somebody has it whom schedulers do not know.
+/// Another has it, whom schedulers do not know.
 const HELD: &str = "devgate.dev/held";
 
 /// The least time between two lists whose devices or taints differ. One that flaps costs two in a minute in the end ([`Flaps`]).

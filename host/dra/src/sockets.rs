@@ -12,9 +12,23 @@ use devgate_types::escape;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+
+/// A socket is not as it should be.
+#[derive(Debug, thiserror::Error)]
+#[error("socket {}: {error}", escape(&.path.display().to_string(), 256))]
+struct SocketFailed {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl SocketFailed {
+    fn of(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| Self { path: path.to_owned(), error }
+    }
+}
 
 /// Serves a driver until `stop`, then ends it in good order.
 pub(crate) async fn serve(driver: &Arc<Driver>, stop: &CancellationToken) {
@@ -27,7 +41,7 @@ pub(crate) async fn serve(driver: &Arc<Driver>, stop: &CancellationToken) {
     let mut sockets = Sockets::default();
     loop {
         if let Err(why) = sockets.look(driver) {
-            driver.fails(Phase::Waiting, &why);
+            driver.fails(Phase::Waiting, &why.to_string());
         }
         tokio::select! {
             () = tokio::time::sleep(config.look) => {}
@@ -52,8 +66,8 @@ struct Sockets {
 }
 
 impl Sockets {
-    /// Has both where they should be. Fails with words for people.
-    fn look(&mut self, driver: &Arc<Driver>) -> Result<(), String> {
+    /// Has both where they should be.
+    fn look(&mut self, driver: &Arc<Driver>) -> Result<(), SocketFailed> {
         let paths = &driver.paths;
         let is_there = |served: &Option<Served>| served.as_ref().is_some_and(Served::is_in_place);
         if !is_there(&self.service) {
@@ -64,7 +78,7 @@ impl Sockets {
             let (stop, calls) = (methods.stop(), driver.calls.subscribe());
             remove(&paths.service)?;
             let served = Served::start(paths.service.clone(), methods, stop, calls);
-            self.service = Some(served.map_err(|error| failed(&paths.service, &error))?);
+            self.service = Some(served.map_err(SocketFailed::of(&paths.service))?);
         }
         if !is_there(&self.registration) {
             if self.registration.take().is_some() {
@@ -74,21 +88,17 @@ impl Sockets {
             let registrar = RegistrationServer::new(Registrar(Arc::clone(driver)));
             let (stop, calls) = (CancellationToken::new(), Gauge::default().subscribe());
             let served = Served::start(paths.registration.clone(), registrar, stop, calls);
-            self.registration = Some(served.map_err(|error| failed(&paths.registration, &error))?);
+            self.registration = Some(served.map_err(SocketFailed::of(&paths.registration))?);
         }
         Ok(())
     }
 }
 
 /// Removes a socket that a host left which was killed. What is none stays, and is in the way.
-fn remove(path: &Path) -> Result<(), String> {
+fn remove(path: &Path) -> Result<(), SocketFailed> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|look| look.file_type().is_socket());
     match is_socket.then(|| fs::remove_file(path)) {
-        Some(Err(error)) if error.kind() != ErrorKind::NotFound => Err(failed(path, &error)),
+        Some(Err(error)) if error.kind() != ErrorKind::NotFound => Err(SocketFailed::of(path)(error)),
         _ => Ok(()),
     }
-}
-
-fn failed(path: &Path, error: &io::Error) -> String {
-    format!("socket {}: {error}", escape(&path.display().to_string(), 256))
 }

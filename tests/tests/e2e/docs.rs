@@ -94,6 +94,7 @@ fn documents() -> anyhow::Result<Vec<String>> {
         "deploy/helm/devgate/README.md",
         "host/core/README.md",
         "host/cdi/CONFORMANCE.md",
+        "host/dra/CONFORMANCE.md",
         "host/device-plugin/tests/conformance/README.md",
     ];
     let mut found: Vec<_> = alone.map(str::to_owned).into();

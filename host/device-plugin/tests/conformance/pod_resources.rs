@@ -240,6 +240,7 @@ fn serve_large(socket: PathBuf, devices: usize) {
         name: "main".to_owned(),
         devices: vec![entry(GPU), entry(GPU), entry("no resource"), entry("other.com/x")],
         cpu_ids: vec![1],
+        ..ContainerResources::default()
     };
     let answer = ListPodResourcesResponse {
         pod_resources: vec![PodResources {

@@ -17,6 +17,9 @@ use tokio::time::Instant;
 const SHORTEST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// The pause before an attempt that a claim waits for.
+const WHERE_ASKED: Duration = Duration::from_secs(1);
+
 /// Why a connection is over.
 enum End {
     /// There are other drivers, which the first message names.
@@ -30,29 +33,42 @@ pub(crate) async fn keep(agent: &Agent, settle: Duration) {
         return std::future::pending().await;
     };
     let pauses = || Backoff::new(SHORTEST, LONGEST);
-    let mut pause = pauses();
+    let (mut pause, mut is_said) = (pauses(), false);
     let until = Instant::now() + settle;
     while agent.drivers.lock().is_empty() || (agent.asks.lock().is_empty() && Instant::now() < until) {
         let _ = tokio::time::timeout_at(until.max(Instant::now() + SHORTEST), agent.wake.notified()).await;
     }
     loop {
         let since = Instant::now();
-        match talk(agent, &path).await {
+        match talk(agent, &path, &mut is_said).await {
             End::Drivers => continue,
             End::Failed(why) => {
-                agent.warn(&format!("socket {}: {why}", path.display()));
+                is_said |= agent.warn(&format!("socket {}: {why}", path.display()));
                 *agent.away.lock() = Some(why);
             }
         }
         if since.elapsed() > LONGEST {
             pause = pauses();
         }
-        tokio::time::sleep(pause.pause()).await;
+        tokio::select! {
+            () = tokio::time::sleep(pause.pause()) => {}
+            () = is_asked(agent) => tokio::time::sleep(WHERE_ASKED).await,
+        }
     }
 }
 
-/// One connection, from its begin to its end.
-async fn talk(agent: &Agent, path: &Path) -> End {
+/// Waits until a claim is asked for.
+async fn is_asked(agent: &Agent) {
+    loop {
+        agent.wake.notified().await;
+        if !agent.asks.lock().is_empty() {
+            return;
+        }
+    }
+}
+
+/// One connection, from its begin to its end. `is_said` is whether it was said that there was none.
+async fn talk(agent: &Agent, path: &Path, is_said: &mut bool) -> End {
     let (read, to) = match UnixStream::connect(path).await {
         Ok(stream) => stream.into_split(),
         Err(error) => return End::Failed(format!("cannot be connected to: {error}")),
@@ -69,19 +85,20 @@ async fn talk(agent: &Agent, path: &Path) -> End {
     };
     tokio::select! {
         end = hear => end,
-        end = tell(agent, to) => end,
+        end = tell(agent, to, is_said) => end,
     }
 }
 
 /// Says what there is to say.
-async fn tell(agent: &Agent, mut to: OwnedWriteHalf) -> End {
+async fn tell(agent: &Agent, mut to: OwnedWriteHalf, is_said: &mut bool) -> End {
     let drivers: Vec<String> = agent.drivers.lock().keys().cloned().collect();
     // What another connection was asked, it does not answer.
     agent.asks.lock().values_mut().for_each(|asked| asked.is_sent = false);
     if let Err(end) = send(agent, &mut to, &ToAgent::Drivers(drivers.clone())).await {
         return end;
     }
-    if agent.away.lock().take().is_some() {
+    agent.away.lock().take();
+    if std::mem::take(is_said) {
         tracing::info!("agent: is connected");
     }
     let mut sent = BTreeMap::<String, u64>::new();

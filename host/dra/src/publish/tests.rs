@@ -87,3 +87,32 @@ fn taints_say_what_keeps_pods_away() {
     assert_eq!(both.attributes["ecc"], Value::Bool(true));
     assert_eq!(both.capacity["memory"], 1 << 34);
 }
+
+#[test]
+fn dra37_ten_thousand_devices_are_told_in_one_line_in_bounded_time() {
+    let facts = Arc::new(Facts {
+        attributes: (0..5)
+            .map(|n| (format!("attribute{n}"), offer::Value::Text("a text of some words".into())))
+            .collect(),
+        capacity: [("memory".to_owned(), 1 << 36)].into(),
+        held: None,
+    });
+    let device = |n: usize| offer::Device {
+        id: format!("0000:{n:05x}.0"),
+        unhealthy: Some("too hot".into()),
+        facts: Some(Arc::clone(&facts)),
+        ..offer::Device::default()
+    };
+    let begun = std::time::Instant::now();
+    let offers: DriverOffers = [Fixed::offer(DeviceList { devices: (0..10_000).map(device).collect() }, false)].into();
+    let now = Inventory::of(&offers).unwrap();
+    let devices = Lists::new().next(&now, true, Instant::now()).devices.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(devices.len(), 10_000);
+    let line = serde_json::to_vec(&devices_message(&devices)).unwrap();
+    assert!(line.len() < devgate_agent_protocol::MAX_LINE, "{}", line.len());
+}
+
+fn devices_message(devices: &[Device]) -> devgate_agent_protocol::ToAgent {
+    devgate_agent_protocol::ToAgent::Publish { driver: "gpu.vendor.com".into(), devices: devices.to_vec() }
+}

@@ -34,10 +34,19 @@ impl Listed {
 
     /// Changes a device.
     pub(crate) fn change(&self, id: &str, change: impl Fn(&mut Device)) {
+        self.change_all(|device| {
+            if device.id == id {
+                change(device);
+            }
+        });
+    }
+
+    /// Changes each device.
+    pub(crate) fn change_all(&self, change: impl Fn(&mut Device)) {
         self.devices.send_modify(|list| {
-            let mut all = list.devices.clone();
-            all.iter_mut().filter(|device| device.id == id).for_each(&change);
-            *list = Arc::new(DeviceList { devices: all });
+            let mut devices = list.devices.clone();
+            devices.iter_mut().for_each(&change);
+            *list = Arc::new(DeviceList { devices });
         });
     }
 }
@@ -104,7 +113,7 @@ impl Fake {
         self.offers.send_replace(offers.iter().map(|offer| Arc::clone(offer) as Arc<dyn Offer>).collect());
     }
 
-    /// Somebody has a device.
+    /// A consumer has a device.
     pub(crate) fn hold(&self, who: Consumer, resource_name: &str, id: &str, told: bool, tag: &str) {
         let granted = Granted { tag: tag.into(), told, ..self.granted(&ask(resource_name, &[id])) };
         self.held.lock().unwrap().push((who, Mode::Hold, granted));

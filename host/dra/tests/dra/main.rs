@@ -10,9 +10,12 @@
 
 mod devices;
 mod fake_agent;
+mod health;
+mod leftovers;
 mod prepare;
 mod publish;
 mod registration;
+mod table;
 mod unprepare;
 mod wire;
 mod world;

@@ -35,7 +35,7 @@ async fn dra12_the_same_claim_is_the_same_however_often_it_is_asked_for() {
     assert_eq!(world.devices.calls.load(SeqCst), 2, "once for each request");
     let (files, asked) = (world.files(), world.agent.asked());
     assert_eq!(world.prepare_one("a").await, expected);
-    assert_eq!(world.agent.asked(), asked, "nobody is asked for what is prepared");
+    assert_eq!(world.agent.asked(), asked, "the agent is not asked for what is prepared");
     world.stop().await;
     world.agent.end().await;
     // As after a reboot: files are where a restart of the machine takes them.

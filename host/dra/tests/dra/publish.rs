@@ -3,6 +3,8 @@
 use crate::devices::{DRIVER, Listed};
 use crate::world::{LONG, World};
 use devgate_agent_protocol::{Effect, FromAgent, ToAgent};
+use devgate_core::offer::{Facts, Value};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[tokio::test]
@@ -52,7 +54,7 @@ async fn dra33_a_driver_without_devices_is_an_empty_list_and_one_that_goes_is_no
     let world = World::new().await;
     world.agent.list(DRIVER, 1).await;
     let (other, none) = (Listed::new("other.com/x", Some("other.com"), &[]), "other.com");
-    world.devices.offer(&[std::sync::Arc::clone(&world.gpus), other.clone()]);
+    world.devices.offer(&[Arc::clone(&world.gpus), other.clone()]);
     world.registered(none).await;
     assert_eq!(world.agent.list(none, 1).await, []);
     world.devices.offer(&[other]);
@@ -106,4 +108,23 @@ async fn nothing_is_published_before_the_kubelet_knows_the_driver() {
     assert_eq!(world.agent.lists(DRIVER).len(), 0);
     world.registered(DRIVER).await;
     world.agent.list(DRIVER, 1).await;
+}
+
+#[tokio::test]
+async fn dra37_more_than_a_line_takes_is_said_and_costs_that_driver_alone() {
+    let world = World::new().await;
+    let other = "other.com";
+    let ids: Vec<String> = (0..10_000).map(|n| format!("x{n}")).collect();
+    let many = Listed::new("other.com/x", Some(other), &ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = |n: u32| (format!("attribute{n}"), Value::Text("a text of some length that says much".into()));
+    let facts = Arc::new(Facts { attributes: (0..10).map(text).collect(), ..Facts::default() });
+    many.change_all(|device| device.facts = Some(Arc::clone(&facts)));
+    world.devices.offer(&[Arc::clone(&world.gpus), many]);
+    world.registered(other).await;
+    let why = || world.status(other).and_then(|status| status.unpublished);
+    world.until("it is said", || why().is_some_and(|why| why.contains("a message of more than 4194304 bytes"))).await;
+    assert_eq!(world.status(other).unwrap().devices, 10_000);
+    let lists = world.agent.lists(DRIVER).len();
+    world.gpus.change("gpu1", |device| device.unhealthy = Some("too hot".into()));
+    world.agent.list(DRIVER, lists + 1).await;
 }

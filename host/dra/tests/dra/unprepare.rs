@@ -21,7 +21,7 @@ async fn dra17_dra24_a_claim_that_is_over_has_neither_file_nor_devices() {
 }
 
 #[tokio::test]
-async fn dra22_what_is_unknown_is_over_and_nobody_is_asked() {
+async fn dra22_what_is_unknown_is_over_and_the_agent_is_not_asked() {
     let world = World::new().await;
     world.allocate("a", &[given("gpu", "gpu0")]);
     world.prepare_one("a").await.unwrap();

@@ -172,7 +172,9 @@ async fn what_reached_no_consumer_before_the_host_was_killed_is_over_or_begins_a
     until("the lease is over", || recorded(killed.path()) == ["claim uid of d: 0000:00:01.0"]).await;
     assert_eq!(script.said(), [format!("release {SECOND}")]);
     script.forget();
+    assert!(!devices.held(&one)[0].told);
     get(&devices, &one, &[ask(&[FIRST])]).await.unwrap();
+    assert!(devices.held(&one)[0].told);
     let calls = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
     assert_eq!(script.said(), calls);
 }
