@@ -36,7 +36,8 @@ pub struct Cli {
 
     /// Kubeconfig, outside of a pod
     ///
-    /// Without it, the token and the authority that the kubelet mounts into a pod.
+    /// Without it, the token and the authority that the kubelet mounts into a pod. Not one that starts a program for its token: none is
+    /// started.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 

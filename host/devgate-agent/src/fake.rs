@@ -28,7 +28,7 @@ pub(crate) struct State {
     pub(crate) git_version: String,
     /// Requests for slices: when, `POST`, the name.
     pub(crate) log: Vec<(Instant, Method, String)>,
-    /// What the next requests that fit get instead: method, start of the path, status, `Retry-After`, message.
+    /// What the next requests that fit get instead: method, part of the path and query, status, `Retry-After`, message.
     pub(crate) refused: VecDeque<(Method, &'static str, u16, Option<&'static str>, String)>,
     pub(crate) drops_taints: bool,
     /// Nothing is answered.
@@ -223,8 +223,8 @@ impl Fake {
                 let name = path.rsplit('/').next().unwrap_or_default().to_owned();
                 state.log.push((Instant::now(), head.method.clone(), name));
             }
-            let fits = |(method, start, ..): &(Method, &str, u16, Option<&str>, String)| {
-                *method == head.method && path.starts_with(start)
+            let fits = |(method, part, ..): &(Method, &str, u16, Option<&str>, String)| {
+                *method == head.method && head.uri.to_string().contains(part)
             };
             let refused = state.refused.iter().position(fits).and_then(|at| state.refused.remove(at));
             let (answer, after) = match refused {

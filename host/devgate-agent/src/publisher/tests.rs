@@ -317,6 +317,19 @@ async fn what_is_too_long_ago_is_listed_again() {
 }
 
 #[tokio::test]
+async fn a_server_that_never_knows_is_not_asked_without_end() {
+    let fake = Fake::new();
+    for _ in 0..100 {
+        let never = (Method::GET, "watch=true", 410, None, "too old".to_owned());
+        fake.with(|state| state.refused.push_back(never));
+    }
+    let _host = Host::of(&fake).await;
+    sleep(Duration::from_secs(4)).await;
+    let asked = fake.with(|state| state.log.len());
+    assert!((4..=6).contains(&asked), "{asked}");
+}
+
+#[tokio::test]
 async fn a_field_that_is_dropped_is_said_and_written_once() {
     let fake = Fake::new();
     fake.with(|state| state.drops_taints = true);

@@ -17,6 +17,8 @@ use tokio::time::{Instant, sleep, timeout};
 /// Slices of a page of the list, and the longest page in bytes.
 const PAGE: u32 = 8;
 const LONGEST: usize = 32 << 20;
+/// So many slices are no node's.
+const MOST: usize = 100_000;
 /// How long a watch lasts, in seconds; the next goes on where it ended.
 const WATCH: u32 = 290;
 /// How long it may be silent: there is a bookmark each minute.
@@ -80,6 +82,7 @@ impl Watch {
             }
             Err(failure) => return self.failed(failure).await,
         };
+        let listed = Instant::now();
         loop {
             let start = Instant::now();
             match self.follow(&mut version).await {
@@ -87,7 +90,13 @@ impl Watch {
                 Ok(()) if start.elapsed() > FIRST => self.wait = FIRST,
                 // An end without a word is nothing to tell, and no reason to ask at once.
                 Ok(()) => self.rest(None).await,
-                Err(failure) if failure.kind == Kind::Expired => return Some(()),
+                Err(failure) if failure.kind == Kind::Expired => {
+                    // What was listed a moment ago is not long ago.
+                    if listed.elapsed() < LAST {
+                        self.rest(failure.after).await;
+                    }
+                    return Some(());
+                }
                 Err(failure) => self.failed(failure).await?,
             }
         }
@@ -115,6 +124,9 @@ impl Watch {
             let request = Request::new(SLICES).list(&params);
             let list: List<ResourceSlice> = self.server.ask("list slices", request, ANSWER, LONGEST).await?;
             seen.extend(list.items.into_iter().map(Seen::of));
+            if seen.len() > MOST {
+                return Err(Failure::nonsense("list slices", format_args!("more than {MOST} of this node")));
+            }
             match list.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => params.continue_token = Some(token),
                 None => return Ok((seen, list.metadata.resource_version.unwrap_or_default())),

@@ -86,6 +86,10 @@ fn wrong(device: &Device) -> Option<String> {
     if let Some((name, why)) = value {
         return Some(format!("attribute {}: {why}", shown(name)));
     }
+    // The API server would make it the greatest that it knows.
+    if let Some((name, _)) = device.capacity.iter().find(|(_, amount)| i64::try_from(**amount).is_err()) {
+        return Some(format!("capacity {}: is more than {}", shown(name), i64::MAX));
+    }
     let taint = device.taints.iter().find(|taint| !is_taint(taint))?;
     Some(format!("taint {}: its key or value is none of a label", shown(&taint.key)))
 }
@@ -167,6 +171,9 @@ mod tests {
         assert!(attribute("v", Value::Version("1.2".to_owned())).contains("attribute v: is no version"));
         assert_eq!(attribute("vendor.com/a_1", Value::String("x".repeat(64))), "");
         let many = |most: u64| why(|device| device.capacity = (0..most).map(|n| (format!("c{n}"), n)).collect());
+        assert!(
+            why(|device| device.capacity = [("m".to_owned(), 1 << 63)].into()).contains("capacity m: is more than")
+        );
         assert!(many(33).contains("has 33 attributes and capacities, and may have 32"));
         assert_eq!(many(32), "");
         let taint = |key: &str, value: Option<&str>, times: usize| {
