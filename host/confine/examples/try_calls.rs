@@ -1,7 +1,7 @@
 //! Confines itself as a child of the host does, and then tries what the tests tell it to.
 //!
 //! `try_calls PARENT UNTIL call NUMBER ARGUMENT...` makes one raw system call; `try_calls PARENT UNTIL WORK` does a piece of ordinary
-//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before) or `pulling`; or
+//! work. `UNTIL` is how far it confines itself: `begin`, `files`, `loading`, `running`, `compiling` (without `loading` before), `pulling` or `agent`; or
 //! `host:DIRECTORY`, as a host that may write and execute there, and make sockets in `DIRECTORY.sockets`.
 //! `try_calls PARENT answered-ERRNO become PROGRAM ARGUMENT...` becomes another program, with a filter that answers so for Landlock.
 
@@ -59,12 +59,14 @@ fn main() {
     }
     let on_thread = what == "thread" || what.ends_with("-on-thread");
     let other = (on_thread && until != "loading").then(lane);
-    if !["compiling", "pulling"].contains(&until.as_str()) {
+    if !["compiling", "pulling", "agent"].contains(&until.as_str()) {
         forbid(Filter::Loading).unwrap_or_else(|error| panic!("{error}"));
     }
     let other = other.or_else(|| on_thread.then(lane));
     if until == "pulling" {
         forbid(Filter::Pulling).unwrap_or_else(|error| panic!("{error}"));
+    } else if until == "agent" {
+        forbid(Filter::Agent).unwrap_or_else(|error| panic!("{error}"));
     } else if until != "loading" {
         forbid(Filter::Running).unwrap_or_else(|error| panic!("{error}"));
     }

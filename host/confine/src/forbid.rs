@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use seccompiler::{Error as Refused, apply_filter_all_threads};
 use std::io;
 
-/// What a process may still ask of the kernel; anything else ends the whole process with SIGSYS, or fails with EPERM in the host.
+/// What a process may still ask of the kernel; anything else ends the whole process with SIGSYS, or fails with EPERM in the host and the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
     /// While compiled code is loaded and threads are started: the calls of `Running`, threads, and memory that is executable.
@@ -14,6 +14,9 @@ pub enum Filter {
     Running,
     /// While something is fetched from a registry: the calls of `Running`, and sockets of the internet that connect and never listen.
     Pulling,
+    /// While the agent speaks to the API server: the calls of `Running` and `Pulling`, files that are read, threads, and the socket that it
+    /// listens on by then.
+    Agent,
     /// While the host serves: what it needs itself and what its children need until they have filters of their own.
     Host,
 }

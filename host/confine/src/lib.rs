@@ -11,6 +11,8 @@
 //!
 //! The host calls, before it starts a thread: [`hide`], [`keep_inherited`], [`drop_capabilities`], [`fence_host`], and [`forbid`] with [`Filter::Host`].
 //!
+//! The agent does as the host, with [`Filter::Agent`], once it listens.
+//!
 //! Nothing of this is undone while the process lives. The crate knows neither components nor the host.
 
 #![deny(unsafe_code)]

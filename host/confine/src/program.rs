@@ -17,11 +17,11 @@ const ARCH: TargetArch = TargetArch::x86_64;
 #[cfg(target_arch = "aarch64")]
 const ARCH: TargetArch = TargetArch::aarch64;
 
-/// Ends the process at a call that is not in the table, or fails the call where the host made it: a library of a later version that tries
+/// Ends the process at a call that is not in the table, or fails the call where the host or the agent made it: a library of a later version that tries
 /// another call first costs no node its devices.
 pub(crate) fn end(filter: Filter) -> Result<BpfProgram, Error> {
     let otherwise = match filter {
-        Filter::Host => SeccompAction::Errno(Errno::PERM.raw_os_error().cast_unsigned()),
+        Filter::Host | Filter::Agent => SeccompAction::Errno(Errno::PERM.raw_os_error().cast_unsigned()),
         _ => SeccompAction::KillProcess,
     };
     compile(lines(filter), otherwise, SeccompAction::Allow)

@@ -1,5 +1,6 @@
 //! The table of system calls, from which both the filters and their description are made.
 
+mod agent;
 mod host;
 mod libc_differences;
 mod loading;
@@ -62,6 +63,7 @@ pub fn lines(filter: Filter) -> impl Iterator<Item = &'static Line> {
         Filter::Loading => [running::LINES, libc_differences::RUNNING, loading::LINES, libc_differences::LOADING],
         Filter::Running => [running::LINES, libc_differences::RUNNING, &[], &[]],
         Filter::Pulling => [running::LINES, libc_differences::RUNNING, pulling::LINES, &[]],
+        Filter::Agent => [running::LINES, pulling::LINES, agent::LINES, agent::OLD],
         Filter::Host => [running::LINES, host::LINES, host::OLD, &[]],
     };
     all.into_iter().flatten()

@@ -202,6 +202,33 @@ fn attacks_end_what_pulls_as_well() {
     }
 }
 
+/// Nothing ends it, as it is no vendor's code that asks: all else fails.
+#[test]
+fn all_that_is_not_listed_fails_in_what_speaks_for_the_host() {
+    const FAILS: &str = "-1 Some(Os { code: 1,";
+    let listed = listed(Filter::Agent);
+    let others: Vec<i64> = (0..=600).filter(|number| !listed.contains(number)).collect();
+    assert!(others.len() > 400);
+    scope(|scope| {
+        for part in others.chunks(others.len().div_ceil(4)) {
+            scope.spawn(move || {
+                for number in part {
+                    let end = tried("agent", "call", *number, &[]);
+                    assert!(end.code == Some(0) && end.said.contains(FAILS), "{number}: {end:?}");
+                }
+            });
+        }
+    });
+    let write = (libc::O_WRONLY | libc::O_CREAT).to_string();
+    let listening = ("listen", libc::SYS_listen, &["0", "1"][..]);
+    let others = [("write a file", libc::SYS_openat, &["-100", "path", &write][..]), listening];
+    for (what, number, arguments) in attacks().into_iter().chain(conveniences()).chain(others) {
+        let end = tried("agent", "call", number, arguments);
+        let is_own = ["a name", "a pair"].contains(&what);
+        assert!(end.code == Some(0) && (is_own || end.said.contains("-1 Some(Os")), "{what}: {end:?}");
+    }
+}
+
 #[test]
 fn what_loading_may_do_running_may_not() {
     for (what, number, arguments) in conveniences() {

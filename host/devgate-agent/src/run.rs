@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use devgate_confine::{Filter, HostFiles, drop_capabilities, fence_host, forbid, hide};
 use std::fs::{Permissions, remove_file, set_permissions};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net;
 use std::path::Path;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,10 +27,11 @@ pub fn run(cli: &Cli) -> Result<()> {
         return Err(with_code(USAGE, format!("--node-name {shown}: is no name of a node")));
     }
     start_log(cli);
+    let listener = listen(&cli.socket)?;
     confine(&cli.socket)?;
     // One thread is enough: it waits most of the time, and what it computes is not waited for.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
-    runtime.block_on(serve(cli))
+    runtime.block_on(serve(cli, listener))
 }
 
 /// Its own words alone: a client's are about each request, and known from what came of it.
@@ -47,8 +49,8 @@ fn start_log(cli: &Cli) {
     tracing_subscriber::registry().with(layer.with_filter(own)).init();
 }
 
-/// Nothing of this process is seen by others, and it changes no file but its socket, starts no program and gains no right. What it may ask
-/// of the kernel is what the host may: it reads files, listens and connects as that does.
+/// Nothing of this process is seen by others, and it changes no file but its socket, starts no program and gains no right. Of the kernel it
+/// asks what a client of a network does, and what reads its token.
 fn confine(socket: &Path) -> Result<()> {
     let refused = |error: devgate_confine::Error| {
         with_code(NODE, format!("devgate-agent: is not confined, and serves nothing: {error}"))
@@ -59,15 +61,15 @@ fn confine(socket: &Path) -> Result<()> {
     let files = HostFiles { sockets: sockets.into_iter().collect(), ..HostFiles::default() };
     // What a kernel cannot fence is fenced by the container, whose file system is read-only.
     let landlock = fence_host(&files);
-    forbid(Filter::Host).map_err(refused)?;
+    forbid(Filter::Agent).map_err(refused)?;
     if let Err(why) = landlock {
         tracing::warn!("devgate-agent: {why}");
     }
     Ok(())
 }
 
-async fn serve(cli: &Cli) -> Result<()> {
-    let listener = listen(&cli.socket)?;
+async fn serve(cli: &Cli, listener: net::UnixListener) -> Result<()> {
+    let listener = UnixListener::from_std(listener).context("wait on the socket")?;
     let config = config(&cli.way()).await.map_err(|why| with_code(NODE, format!("{why:#}")))?;
     let client = kube::Client::try_from(config);
     let client = client.map_err(|why| with_code(NODE, format!("API server: its client: {why}")))?;
@@ -92,7 +94,7 @@ async fn serve(cli: &Cli) -> Result<()> {
 }
 
 /// Listens where nobody does: what is left of a process before is replaced.
-fn listen(socket: &Path) -> Result<UnixListener> {
+fn listen(socket: &Path) -> Result<net::UnixListener> {
     let failed =
         |why: &dyn std::fmt::Display| with_code(NODE, format!("socket {}: {why} (--socket)", socket.display()));
     match socket.symlink_metadata() {
@@ -100,7 +102,8 @@ fn listen(socket: &Path) -> Result<UnixListener> {
         Ok(_) => remove_file(socket).map_err(|why| failed(&why))?,
         Err(_) => {}
     }
-    let listener = UnixListener::bind(socket).map_err(|why| failed(&why))?;
+    let listener = net::UnixListener::bind(socket).map_err(|why| failed(&why))?;
+    listener.set_nonblocking(true).map_err(|why| failed(&why))?;
     // The host is uid 0 without CAP_DAC_OVERRIDE, and this process is neither it nor of its group: only what others may do lets it connect.
     // No other can: the directory is in this pod alone, and who connects must be root.
     set_permissions(socket, Permissions::from_mode(0o666)).map_err(|why| failed(&why))?;
