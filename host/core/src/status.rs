@@ -143,6 +143,9 @@ pub struct ComponentStatus {
 pub struct ResourceStatus {
     /// What pods ask for.
     pub name: String,
+    /// The driver that gives it by claims, where the kubelet does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
     /// How many ids the kubelet sees of each device.
     pub replicas: u32,
     /// Its devices, by id.

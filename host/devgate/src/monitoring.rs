@@ -19,6 +19,7 @@ use devgate_core::StatusReader;
 use devgate_core::status::{PluginStatus, When};
 use devgate_core::{Allocations, HoldersFeed};
 use devgate_device_plugin::{FrontEndWatch, RegistrationStatus};
+use devgate_dra::{DraStatus, DraWatch, DriverStatus};
 use devgate_oci::{Counts, Store};
 use devgate_types::PluginName;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,7 @@ pub(crate) enum Monitored {
 pub(crate) struct Serving {
     pub(crate) plugins: StatusReader,
     pub(crate) front_end: FrontEndWatch,
+    pub(crate) drivers: DraWatch,
     pub(crate) holders: HoldersFeed,
     pub(crate) allocations: Allocations,
     pub(crate) reloads: Reloads,
@@ -103,6 +105,9 @@ pub struct Report {
     pub plugins: Vec<PluginStatus>,
     /// The resources that the kubelet was told of, or will be.
     pub(crate) kubelet: Vec<RegistrationStatus>,
+    /// Drivers of dynamic resource allocation, and their agent, where there is a driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dra: Option<DraStatus>,
     /// What came from registries, and what is kept of it.
     #[serde(default)]
     pub(crate) registry: Counts,
@@ -181,6 +186,7 @@ impl Serving {
             holders_known: holders.is_some(),
             plugins,
             kubelet: self.front_end.status(),
+            dra: self.drivers.status().filter(|dra| !dra.drivers.is_empty()),
             registry: self.store.counts(),
             landlock: self.fence.clone(),
             ..Report::new(self.started)
@@ -250,6 +256,13 @@ impl Report {
         let is = |shown: &str| shown.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
         let hidden = self.registration(resource).into_iter().flat_map(|registration| &registration.hidden);
         hidden.filter(|hidden| is(&hidden.id)).map(|hidden| hidden.until).max()
+    }
+
+    /// The driver of a resource, where it has one that is served.
+    pub(crate) fn driver(&self, resource: &str) -> Option<&DriverStatus> {
+        let mut all = self.plugins.iter().flat_map(|plugin| &plugin.resources);
+        let name = all.find(|of| of.name == resource)?.driver.as_ref()?;
+        self.dra.as_ref()?.drivers.iter().find(|driver| driver.driver == *name)
     }
 
     /// Where a resource is with the kubelet.

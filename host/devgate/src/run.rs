@@ -220,9 +220,11 @@ async fn serve(
         turn: tokio::sync::Mutex::default(),
     };
     requests.catch_up().await;
+    let drivers = front_ends::drivers(args, &keeper);
     let monitored = Monitored::Serves(Arc::new(Serving {
         plugins: plugins.status_reader(),
         front_end: config.watch.clone(),
+        drivers: drivers.watch.clone(),
         holders: plugins.holders().clone(),
         allocations: memory.clone(),
         reloads: reloader.reloads(),
@@ -246,7 +248,6 @@ async fn serve(
     answering.spawn(monitoring::serve(ports, monitored.clone()));
     answering.spawn(Arc::clone(&keeper).keep());
     let mut offers = plugins.offers();
-    let drivers = front_ends::drivers(args, &keeper);
     let all = plugins.offers();
     if args.edits == Edits::Cdi {
         let (named, following) = by_name(&keeper, offers);

@@ -17,7 +17,7 @@ impl Cluster {
         curl.args(["--silent", "--show-error", "--fail-with-body", "--max-time", "10"]);
         curl.arg("--cacert").arg(keys.join("ca.crt"));
         curl.arg("--cert").arg(keys.join("admin.crt")).arg("--key").arg(keys.join("admin.key"));
-        process::read(curl.arg(format!("https://{ADDRESS}:6443{path}")))
+        process::read(curl.arg(format!("https://{ADDRESS}:443{path}")))
     }
 
     /// The same as JSON.

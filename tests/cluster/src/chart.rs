@@ -42,6 +42,24 @@ impl Cluster {
         self.install_with_values(&self.policy()?, json!({"nodeSelector": {label: "true"}}))
     }
 
+    /// Installs it with a driver of the disks.
+    ///
+    /// # Errors
+    /// When any step fails.
+    pub(crate) fn install_with_claims(&self) -> Result<()> {
+        self.bring_component()?;
+        self.install_with_values(&self.claims_policy()?, json!({"overlays": {"dra": true}}))
+    }
+
+    /// Another policy, beside an agent.
+    ///
+    /// # Errors
+    /// When Helm fails.
+    pub(crate) fn change_policy_with_claims(&self, policy: &str) -> Result<()> {
+        let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
+        self.helm_with(&words, policy, json!({"overlays": {"dra": true}})).map(drop)
+    }
+
     fn install_with_values(&self, policy: &str, values: Value) -> Result<()> {
         self.bring_image(&self.version()?)?;
         let namespace = "

@@ -154,7 +154,7 @@ impl Cluster {
         let words = match name {
             "etcd" => format!("--data-dir={dir}/work/etcd --unsafe-no-fsync"),
             "kube-apiserver" => format!(
-                "--etcd-servers=http://127.0.0.1:2379 --bind-address=0.0.0.0 --secure-port=6443 --advertise-address={ADDRESS} \
+                "--etcd-servers=http://127.0.0.1:2379 --bind-address=0.0.0.0 --secure-port=443 --advertise-address={ADDRESS} \
                  --client-ca-file={keys}/ca.crt --tls-cert-file={keys}/apiserver.crt --tls-private-key-file={keys}/apiserver.key \
                  --kubelet-client-certificate={keys}/admin.crt --kubelet-client-key={keys}/admin.key \
                  --kubelet-certificate-authority={keys}/ca.crt --kubelet-preferred-address-types=InternalIP \

@@ -46,7 +46,7 @@ fn kubeconfig(keys: &Path, who: &str) -> String {
     format!(
         r#"apiVersion: v1
 kind: Config
-clusters: [{{name: c, cluster: {{server: "https://{ADDRESS}:6443", certificate-authority: "{keys}/ca.crt"}}}}]
+clusters: [{{name: c, cluster: {{server: "https://{ADDRESS}:443", certificate-authority: "{keys}/ca.crt"}}}}]
 users: [{{name: u, user: {{client-certificate: "{keys}/{who}.crt", client-key: "{keys}/{who}.key"}}}}]
 contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
 current-context: c

@@ -45,6 +45,14 @@ plugins:
         ))
     }
 
+    /// The same for claims.
+    ///
+    /// # Errors
+    /// When the component cannot be read.
+    pub(crate) fn claims_policy(&self) -> Result<String> {
+        Ok(self.policy()? + "    dra: {driver: disk.example.com, attributes: {kind: loop}}\n")
+    }
+
     /// A file of the node, as a path that can be read and written from here.
     pub(crate) fn file(&self, path: &str) -> PathBuf {
         self.node_root().join(path.trim_start_matches('/'))

@@ -128,10 +128,27 @@ impl Cluster {
     /// # Errors
     /// With what is not so.
     pub(crate) fn has_exactly(&self, name: &str, disks: usize) -> Result<BTreeSet<String>> {
+        let has = self.opens(name, "main", disks)?;
+        let told = self.pod_resources()?;
+        let told = told.get(&format!("default/{name}")).cloned().unwrap_or_default();
+        if told != has {
+            bail!("pod {name} has {has:?}, and pod-resources says {told:?}");
+        }
+        Ok(has)
+    }
+
+    /// The same of one container, without pod-resources, which does not say what devices claims have.
+    ///
+    /// # Errors
+    /// With what is not so.
+    pub(crate) fn opens(&self, name: &str, container: &str, disks: usize) -> Result<BTreeSet<String>> {
         let numbers: Vec<_> = self.disks.names().iter().map(|disk| disk.trim_start_matches("loop")).collect();
         let line = OPEN.replace("NUMBERS", &numbers.join(" "));
         // A kubelet that was started just now does not know its pods yet.
-        let says = until(&format!("pod {name} to answer"), 30, || self.in_pod(name, &line))?;
+        let line = format!("PATH=/bin; {line}");
+        let says = until(&format!("pod {name} to answer"), 30, || {
+            self.kubectl(&["exec", name, "-c", container, "--", "/bin/sh", "-c", &line])
+        })?;
         let has: BTreeSet<_> = says.lines().filter_map(|line| line.strip_prefix("has ")).map(str::to_owned).collect();
         if has.len() != disks {
             bail!("pod {name} asked for {disks} disks and has the nodes of {has:?}");
@@ -139,11 +156,6 @@ impl Cluster {
         let wrong: Vec<_> = says.lines().filter(|line| line.starts_with("wrong ")).collect();
         if !wrong.is_empty() {
             bail!("pod {name}: {}", wrong.join("; "));
-        }
-        let told = self.pod_resources()?;
-        let told = told.get(&format!("default/{name}")).cloned().unwrap_or_default();
-        if told != has {
-            bail!("pod {name} has {has:?}, and pod-resources says {told:?}");
         }
         Ok(has)
     }

@@ -20,6 +20,7 @@
 mod admins;
 mod by_name;
 mod churn;
+mod claims;
 mod empty;
 mod install;
 mod kubelet;
@@ -108,6 +109,12 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "devices by name: a container that starts again has its device where that is by then",
         bare: true,
         play: by_name::play,
+    },
+    Scenario {
+        name: "claims",
+        about: "dynamic resource allocation: claims, shared and of two containers, health, extended resources, restarts",
+        bare: true,
+        play: claims::play,
     },
     Scenario {
         name: "reinstall",

@@ -38,6 +38,8 @@ const PLANE: &str = r#"
 ip link set lo up
 ip link add node0 type bridge
 ip addr add "$ADDRESS/24" dev node0
+# The API server's as a service: nothing in here forwards to it.
+ip addr add 10.96.0.1/32 dev lo
 ip link set node0 up
 ip route add default dev node0
 echo 1 > /proc/sys/net/ipv4/ip_forward

@@ -94,9 +94,12 @@ fn resource(core: &Core, name: &ResourceName, snapshot: &Snapshot, held: &BTreeS
         holders: Vec::new(),
         consumers: consumers(&unit.id),
     };
+    let calls = core.calls();
+    let policy = &calls.grants.policy;
     ResourceStatus {
         name: name.to_string(),
-        replicas: core.calls().grants.policy.replicas,
+        driver: policy.dra.as_ref().map(|dra| dra.driver.clone()),
+        replicas: policy.replicas,
         devices: snapshot.units().map(device).collect(),
     }
 }

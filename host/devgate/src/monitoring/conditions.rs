@@ -73,6 +73,7 @@ conditions! {
     KubeletAway "kubelet-away" Resource No "waiting for the kubelet";
     ListNotSent "list-not-sent" Resource Yes "with a list that cannot be sent";
     DevicesHidden "devices-hidden" Resource Yes "with devices that come and go";
+    NotPublished "not-published" Resource Yes "with devices that are not published";
 }
 
 impl Condition {
@@ -108,8 +109,12 @@ pub(super) fn of(report: &Report) -> Vec<ActiveCondition> {
     for plugin in &report.plugins {
         ActiveCondition::of_plugin(plugin, &mut all);
     }
-    for name in resources(report).into_iter().filter(|_| !report.no_kubelet) {
+    let (claimed, counted): (Vec<_>, Vec<_>) = resources(report).into_iter().partition(|name| has_driver(report, name));
+    for name in counted.into_iter().filter(|_| !report.no_kubelet) {
         ActiveCondition::of_resource(name, report.registration(name), &mut all);
+    }
+    for name in claimed.into_iter().filter(|_| !report.no_kubelet) {
+        ActiveCondition::of_claimed(name, report, &mut all);
     }
     all.sort_by_key(|found| found.condition);
     all
@@ -120,6 +125,11 @@ fn resources(report: &Report) -> BTreeSet<&str> {
     let of_plugins = report.plugins.iter().flat_map(|plugin| &plugin.resources);
     let told = report.kubelet.iter().map(|registration| registration.resource.as_str());
     of_plugins.map(|resource| resource.name.as_str()).chain(told).collect()
+}
+
+fn has_driver(report: &Report, name: &str) -> bool {
+    let mut all = report.plugins.iter().flat_map(|plugin| &plugin.resources);
+    all.any(|resource| resource.name == name && resource.driver.is_some())
 }
 
 impl ActiveCondition {
@@ -183,6 +193,34 @@ impl ActiveCondition {
                 let one = Self::one(Condition::DevicesUnhealthy, of, why);
                 all.push(Self { count, ..one });
             }
+        }
+    }
+
+    /// What is given by claims has a driver, which the kubelet looks for by itself.
+    fn of_claimed(name: &str, report: &Report, all: &mut Vec<Self>) {
+        let mut add = |condition, why: String| all.push(Self::one(condition, format!("resource {name}"), why));
+        let Some(driver) = report.driver(name) else {
+            return add(Condition::ResourceNotRegistered, "its driver is not served yet".to_owned());
+        };
+        let (of, why) = (&driver.driver, driver.error.as_ref().map(|why| format!(": {why}")).unwrap_or_default());
+        match driver.phase {
+            devgate_dra::Phase::Registered => {}
+            devgate_dra::Phase::Refused => {
+                add(Condition::ResourceRefused, format!("the kubelet refuses driver {of}{why}"));
+            }
+            devgate_dra::Phase::Waiting => {
+                let why = format!("the kubelet has not found driver {of} yet (--plugins-registry-dir){why}");
+                add(Condition::ResourceNotRegistered, why);
+            }
+        }
+        let away = report.dra.as_ref().and_then(|dra| dra.agent.error.as_ref());
+        if let Some(why) = away {
+            let text = format!(
+                "driver {of}: no agent publishes its devices and says what claims have (--agent-socket): {why}"
+            );
+            add(Condition::NotPublished, text);
+        } else if let Some(why) = &driver.unpublished {
+            add(Condition::NotPublished, format!("driver {of}: {why}"));
         }
     }
 

@@ -5,6 +5,7 @@ use crate::output::{BAD, beyond, columns, count, program};
 use clap::builder::styling::Style;
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, State, When};
 use devgate_device_plugin::Phase;
+use devgate_dra::DriverStatus;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -213,6 +214,9 @@ fn kubelet(resource: &str, report: &Report) -> String {
     if report.no_kubelet {
         return "for leases".to_owned();
     }
+    if let Some(driver) = report.driver(resource) {
+        return claims(driver, report);
+    }
     let Some(registration) = report.registration(resource) else {
         return "the kubelet has not been told yet".to_owned();
     };
@@ -225,6 +229,27 @@ fn kubelet(resource: &str, report: &Report) -> String {
         Phase::Refused => format!("{BAD}REFUSED{BAD:#} by the kubelet for {since}{why}"),
         Phase::Waiting => format!("waiting for the kubelet for {since}{why}"),
     }
+}
+
+/// Where a driver is with the kubelet, and what of it the cluster's scheduler knows.
+fn claims(driver: &DriverStatus, report: &Report) -> String {
+    let since = short(driver.since.ago(report.now));
+    let registered = match driver.phase {
+        devgate_dra::Phase::Registered => format!("registered for {since}"),
+        devgate_dra::Phase::Refused => format!("{BAD}REFUSED{BAD:#} by the kubelet for {since}"),
+        devgate_dra::Phase::Waiting => format!("{BAD}NOT{BAD:#} registered for {since}"),
+    };
+    let away = report.dra.as_ref().and_then(|dra| dra.agent.error.as_ref());
+    let published = match (away.or(driver.unpublished.as_ref()), driver.generation) {
+        (Some(why), _) => format!("{BAD}NOT{BAD:#} published: {why}"),
+        (None, Some(generation)) => format!("published, generation {generation}"),
+        (None, None) => "not published yet".to_owned(),
+    };
+    let dropped = match driver.dropped.as_slice() {
+        [] => String::new(),
+        dropped => format!(" (the API server does not keep {})", dropped.join(", ")),
+    };
+    format!("driver {} {registered}, {published}{dropped}, {}", driver.driver, count(driver.claims, "claim"))
 }
 
 fn calls(plugin: &PluginStatus) -> String {
