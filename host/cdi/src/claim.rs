@@ -202,3 +202,6 @@ pub enum ClaimError {
     #[error("{0}: {1}")]
     NoFile(Consumer, String),
 }
+
+#[cfg(test)]
+mod tests;

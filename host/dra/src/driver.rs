@@ -16,6 +16,9 @@ use tokio::sync::watch;
 /// When a failure that lasts is logged again.
 const AGAIN: Again = Again::Growing(Duration::from_secs(60), Duration::from_secs(3_600));
 
+/// Of how many claims it is remembered what was logged.
+const MANY: usize = 256;
+
 /// A driver, for as long as it is offered.
 pub(crate) struct Driver {
     pub(crate) name: String,
@@ -31,6 +34,8 @@ pub(crate) struct Driver {
     /// Calls that give or take something.
     pub(crate) calls: Gauge,
     failures: Mutex<LogThrottle>,
+    /// What was said of claims.
+    claim_failures: Mutex<LogThrottle>,
 }
 
 impl Driver {
@@ -54,6 +59,7 @@ impl Driver {
             changed: watch::Sender::new(()),
             calls: Gauge::default(),
             failures: Mutex::new(LogThrottle::new(1, Bucket::new(64, Duration::from_secs(1)))),
+            claim_failures: Mutex::new(LogThrottle::new(MANY, Bucket::new(64, Duration::from_secs(1)))),
         })
     }
 
@@ -78,6 +84,13 @@ impl Driver {
         self.registered.send_modify(|registered| registered.note(phase, Some(why.to_owned())));
         if let Some(more) = self.failures.lock().line(why, AGAIN, Instant::now()) {
             tracing::warn!(driver = %self.name, more, "driver {}: not registered: {why}", self.name);
+        }
+    }
+
+    /// A claim cannot have what it should. The kubelet asks again and again, and so that is said ever less often.
+    pub(crate) fn claim_fails(&self, why: &str) {
+        if let Some(more) = self.claim_failures.lock().line(why, AGAIN, Instant::now()) {
+            tracing::warn!(driver = %self.name, more, "driver {}: {why}", self.name);
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn prepare(driver: Arc<Driver>, claim: dra::Claim) -> dra::Node
         Ok(devices) => dra::NodePrepareResourceResponse { devices, error: String::new() },
         Err(why) => {
             let error = shown(&claim, &why.to_string());
-            tracing::warn!(driver = %driver.name, "driver {}: {error}", driver.name);
+            driver.claim_fails(&error);
             dra::NodePrepareResourceResponse { devices: Vec::new(), error }
         }
     }
@@ -56,13 +56,13 @@ pub(crate) async fn unprepare(driver: Arc<Driver>, claim: dra::Claim) -> dra::No
             if let Released::Dirty(units) = released {
                 let units: Vec<_> = units.iter().map(|(_, id)| id.as_str()).collect();
                 let why = format!("over; not released yet: {}", units.join(", "));
-                tracing::warn!(driver = %driver.name, "driver {}: {}", driver.name, shown(&claim, &why));
+                driver.claim_fails(&shown(&claim, &why));
             }
             String::new()
         }
         Err(why) => {
             let error = shown(&claim, &why.to_string());
-            tracing::error!(driver = %driver.name, family = "host", "driver {}: {error}", driver.name);
+            driver.claim_fails(&error);
             error
         }
     };

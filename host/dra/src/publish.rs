@@ -34,21 +34,26 @@ pub(crate) async fn run(driver: &Driver) {
     loop {
         let now = Arc::clone(&inventory.borrow_and_update());
         said.mark_unchanged();
-        let taints_dropped = driver.agent.said(&driver.name).taints_dropped;
-        let is_kept = taints_dropped.is_none_or(|at| at.elapsed() > TAINTS_AGAIN);
-        let next = lists.next(&now, is_kept, Instant::now());
+        // Where they are not, until when.
+        let taints_dropped =
+            || driver.agent.said(&driver.name).taints_dropped.map(|at| Instant::from_std(at) + TAINTS_AGAIN);
+        let dropped = taints_dropped().filter(|until| *until > Instant::now());
+        let next = lists.next(&now, dropped.is_none(), Instant::now());
         if let Some(devices) = next.devices {
             driver.agent.publish(&driver.name, devices);
         }
         let again = async {
-            match next.again {
+            match next.again.into_iter().chain(dropped).min() {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => std::future::pending().await,
             }
         };
+        // Whatever else it says, and however often, is no reason to look at all devices.
+        let other_word =
+            async { while said.changed().await.is_ok() && taints_dropped().is_some() == dropped.is_some() {} };
         tokio::select! {
             _ = inventory.changed() => {}
-            _ = said.changed() => {}
+            () = other_word => {}
             () = again => {}
         }
     }

@@ -7,6 +7,7 @@ use super::*;
 use crate::check::{Checked, check};
 use crate::files::text;
 use crate::name::{pod_name, unit_name};
+use crate::named::Named;
 use crate::spec::tests::REFUSED;
 use crate::{file_of, probe};
 use cases::cases;
@@ -74,6 +75,22 @@ fn filled(value: Value) -> Option<Value> {
     (!is_empty).then_some(kept)
 }
 
+/// What a claim of two devices has.
+fn claim(number: u64, resource: ResourceName, id: &str) -> Named {
+    let driver = resource.as_str().split('/').next().unwrap().to_owned();
+    let who = Consumer::Claim { driver, uid: format!("3f2c91aa-{number:04}") };
+    let granted = Granted {
+        id: serde_json::from_value(number.into()).unwrap(),
+        tag: "gpu node-1 team claim-1".to_owned(),
+        resource,
+        ids: vec![id.to_owned(), format!("{id}::1")],
+        reply: Arc::default(),
+        left: None,
+        told: true,
+    };
+    Named::new(who, granted)
+}
+
 /// Files of every shape, in a directory, and what their devices are called.
 fn written(dir: &Path) -> BTreeSet<String> {
     let mut runner = TestRunner::deterministic();
@@ -86,7 +103,15 @@ fn written(dir: &Path) -> BTreeSet<String> {
             continue;
         };
         let kind = Kind::of(&resource);
-        if number % 4 == 0 {
+        if number % 5 == 4 {
+            let named = claim(number, resource, &id);
+            if let Some(spec) = spec(&named.kind, &named.devices, &replies[0], &node()).unwrap() {
+                write(&named.file(), &text(&spec));
+                names.extend(named.names(&replies[0]));
+            }
+            continue;
+        }
+        if number % 5 == 0 {
             let units = replies.into_iter().enumerate();
             let units: Vec<_> = units.map(|(n, reply)| (format!("{id}{n}"), reply)).collect();
             let Some(file) = file_of(&resource, &units, &node()).unwrap() else {
@@ -97,7 +122,7 @@ fn written(dir: &Path) -> BTreeSet<String> {
             names.extend(given.map(|(id, _)| kind.device(&unit_name(id))));
             continue;
         }
-        let device = match number % 4 {
+        let device = match number % 5 {
             1 => lease,
             2 => unit_name(&id),
             _ => pod_name(serde_json::from_value(number.into()).unwrap(), &resource, &[id]),
