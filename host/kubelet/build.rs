@@ -9,7 +9,7 @@ const FILES: [&str; 6] = [
     "dra/v1beta1/api.proto",
     "dra-health/v1alpha1/api.proto",
 ];
-/// Its messages are those of v1.
+/// Its messages are those of v1, without what was added since, which its readers leave out.
 const OLDER: &str = ".k8s.io.kubelet.pkg.apis.dra.v1beta1";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

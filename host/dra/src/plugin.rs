@@ -1,4 +1,4 @@
-//! What the kubelet asks on a driver's socket, by the names of both versions: their messages are the same bytes.
+//! What the kubelet asks on a driver's socket, by the names of both versions: what the older one has is the same bytes.
 
 use crate::driver::Driver;
 use crate::health::{Health, MAX_STREAMS};

@@ -105,6 +105,7 @@ fn answer(claims: &[Claim]) -> Result<Vec<dra::Device>, NotPrepared> {
             pool_name: tag.pool.clone(),
             device_name: device.name.clone(),
             cdi_device_ids: device.cdi.clone(),
+            share_id: tag.share.clone(),
         }));
     }
     Ok(all)

@@ -35,9 +35,10 @@ pub(crate) async fn keep(agent: &Agent, settle: Duration) {
     let pauses = || Backoff::new(SHORTEST, LONGEST);
     let (mut pause, mut is_said) = (pauses(), false);
     let until = Instant::now() + settle;
-    while agent.drivers.lock().is_empty() || (agent.asks.lock().is_empty() && Instant::now() < until) {
-        let _ = tokio::time::timeout_at(until.max(Instant::now() + SHORTEST), agent.wake.notified()).await;
+    while agent.drivers.lock().is_empty() {
+        agent.wake.notified().await;
     }
+    while agent.asks.lock().is_empty() && tokio::time::timeout_at(until, agent.wake.notified()).await.is_ok() {}
     loop {
         let since = Instant::now();
         match talk(agent, &path, &mut is_said).await {

@@ -109,9 +109,12 @@ async fn dra15_subrequests_are_left_out_and_what_gives_nothing_has_no_name() {
     assert_eq!(world.files().len(), 1, "a device without edits is no file");
     let shared = |share: &str| Allocated { share: Some(share.into()), ..given("gpu", "gpu1") };
     world.allocate("b", &[shared("s1"), shared("s2")]);
-    let names: Vec<_> = world.prepare_one("b").await.unwrap().into_iter().flat_map(|d| d.cdi_device_ids).collect();
-    let named = |share: &str| format!("devgate.gpu.vendor.com/claim=b_gpu_{share}_gpu1");
-    assert_eq!(names, [named("s1"), named("s2")]);
+    let named = |share: &str| dra::Device {
+        cdi_device_ids: vec![format!("devgate.gpu.vendor.com/claim=b_gpu_{share}_gpu1")],
+        share_id: Some(share.into()),
+        ..device("b", "gpu", "gpu1")
+    };
+    assert_eq!(world.prepare_one("b").await, Ok(vec![named("s1"), named("s2")]));
 }
 
 #[tokio::test]

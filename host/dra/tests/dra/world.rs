@@ -248,5 +248,6 @@ pub(crate) fn device(uid: &str, request: &str, name: &str) -> dra::Device {
         pool_name: "node-1".into(),
         device_name: name.into(),
         cdi_device_ids: vec![format!("devgate.{DRIVER}/claim={uid}_{request}_{name}")],
+        share_id: None,
     }
 }
