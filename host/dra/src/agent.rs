@@ -30,6 +30,8 @@ pub(crate) struct Agent {
     asks: Mutex<BTreeMap<u64, Asked>>,
     next: AtomicU64,
     drivers: Mutex<BTreeMap<String, Told>>,
+    /// Those that the policy has, where that is said.
+    named: Option<watch::Receiver<BTreeSet<String>>>,
     /// Something is to be sent.
     wake: Notify,
     /// Nothing where it is connected.
@@ -87,6 +89,7 @@ impl Agent {
             asks: Mutex::default(),
             next: AtomicU64::new(1),
             drivers: Mutex::default(),
+            named: config.named.clone(),
             wake: Notify::new(),
             away: Mutex::new(Some("not connected yet".to_owned())),
             said: watch::Sender::new(()),
@@ -100,6 +103,23 @@ impl Agent {
             None => Some("there is none; nothing is published and no claim can be asked for".to_owned()),
             Some(_) => self.away.lock().clone(),
         }
+    }
+
+    /// All drivers that there are, or will be.
+    fn names(&self) -> BTreeSet<String> {
+        let mut names = self.named.as_ref().map(|named| named.borrow().clone()).unwrap_or_default();
+        names.extend(self.drivers.lock().keys().cloned());
+        names
+    }
+
+    /// Has it told when the policy has other drivers, for as long as it is polled.
+    async fn follow_names(&self) {
+        if let Some(mut named) = self.named.clone() {
+            while named.changed().await.is_ok() {
+                self.wake.notify_one();
+            }
+        }
+        std::future::pending().await
     }
 
     /// There is such a driver.

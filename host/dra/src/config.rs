@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A claim, by what pods call it: another of the same name may come after it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +45,10 @@ pub struct DraConfig {
     pub drain: Duration,
     /// How long the agent may take to answer for a claim, or to take a message. 10 s.
     pub ask_timeout: Duration,
-    /// How long after the start the agent is not told which drivers there are, unless it is asked something: what is not among them has
-    /// its slices removed, and plugins take a while to offer. 5 s.
+    /// The drivers that the policy has, offered already or not: the agent removes the slices of all others.
+    pub named: Option<watch::Receiver<BTreeSet<String>>>,
+    /// Where it is not said which the policy has: how long after the start the agent is not told of any, unless it is asked something,
+    /// as plugins take a while to offer. 5 s.
     pub drivers_settle: Duration,
     /// How often the kubelet is told of health although nothing changes. 40 s.
     pub health_every: Duration,
@@ -72,6 +75,7 @@ impl DraConfig {
             prepare_timeout: Duration::from_secs(40),
             drain: Duration::from_secs(5),
             ask_timeout: Duration::from_secs(10),
+            named: None,
             drivers_settle: Duration::from_secs(5),
             health_every: Duration::from_secs(40),
             health_calm: Duration::from_millis(500),

@@ -29,16 +29,24 @@ enum End {
 
 /// Is connected, for as long as it is polled.
 pub(crate) async fn keep(agent: &Agent, settle: Duration) {
+    tokio::select! {
+        () = connected(agent, settle) => {}
+        () = agent.follow_names() => {}
+    }
+}
+
+async fn connected(agent: &Agent, settle: Duration) {
     let Some(path) = agent.path.clone() else {
         return std::future::pending().await;
     };
     let pauses = || Backoff::new(SHORTEST, LONGEST);
     let (mut pause, mut is_said) = (pauses(), false);
     let until = Instant::now() + settle;
-    while agent.drivers.lock().is_empty() {
+    while agent.names().is_empty() {
         agent.wake.notified().await;
     }
-    while agent.asks.lock().is_empty() && tokio::time::timeout_at(until, agent.wake.notified()).await.is_ok() {}
+    let is_early = || agent.named.is_none() && agent.asks.lock().is_empty();
+    while is_early() && tokio::time::timeout_at(until, agent.wake.notified()).await.is_ok() {}
     loop {
         let since = Instant::now();
         match talk(agent, &path, &mut is_said).await {
@@ -92,10 +100,10 @@ async fn talk(agent: &Agent, path: &Path, is_said: &mut bool) -> End {
 
 /// Says what there is to say.
 async fn tell(agent: &Agent, mut to: OwnedWriteHalf, is_said: &mut bool) -> End {
-    let drivers: Vec<String> = agent.drivers.lock().keys().cloned().collect();
+    let drivers = agent.names();
     // What another connection was asked, it does not answer.
     agent.asks.lock().values_mut().for_each(|asked| asked.is_sent = false);
-    if let Err(end) = send(agent, &mut to, &ToAgent::Drivers(drivers.clone())).await {
+    if let Err(end) = send(agent, &mut to, &ToAgent::Drivers(drivers.iter().cloned().collect())).await {
         return end;
     }
     agent.away.lock().take();
@@ -104,7 +112,7 @@ async fn tell(agent: &Agent, mut to: OwnedWriteHalf, is_said: &mut bool) -> End 
     }
     let mut sent = BTreeMap::<String, u64>::new();
     loop {
-        if !agent.drivers.lock().keys().eq(&drivers) {
+        if agent.names() != drivers {
             return End::Drivers;
         }
         // Who waits comes first.

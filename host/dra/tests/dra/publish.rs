@@ -128,3 +128,33 @@ async fn dra37_more_than_a_line_takes_is_said_and_costs_that_driver_alone() {
     world.gpus.change("gpu1", |device| device.unhealthy = Some("too hot".into()));
     world.agent.list(DRIVER, lists + 1).await;
 }
+
+#[tokio::test]
+async fn a_driver_that_the_policy_has_keeps_its_slices_while_its_plugin_starts() {
+    let world = World::idle();
+    world.agent.begin();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let named = tokio::sync::watch::Sender::new(names(&[DRIVER, "slow.com"]));
+    world.start(|config| {
+        config.named = Some(named.subscribe());
+        config.drivers_settle = LONG;
+    });
+    world.registered(DRIVER).await;
+    world.agent.list(DRIVER, 1).await;
+    let drivers = || {
+        let heard = world.agent.heard.borrow();
+        let drivers = heard.iter().filter_map(|(_, said)| match said {
+            ToAgent::Drivers(drivers) => Some(drivers.clone()),
+            _ => None,
+        });
+        drivers.collect::<Vec<_>>()
+    };
+    assert_eq!(drivers(), [[DRIVER, "slow.com"]]);
+    world.devices.offer(&[Arc::clone(&world.gpus), Listed::new("slow.com/x", Some("slow.com"), &["x"])]);
+    world.registered("slow.com").await;
+    world.agent.list("slow.com", 1).await;
+    assert_eq!(drivers().len(), 1, "it was named before");
+    world.devices.offer(&[Arc::clone(&world.gpus)]);
+    named.send_replace(names(&[DRIVER]));
+    world.until("it is named no more", || drivers().last().is_some_and(|last| *last == [DRIVER])).await;
+}
