@@ -47,7 +47,7 @@ pub enum Command {
     /// restarts. A component that is missing, broken or asks for more than it is granted costs its own devices only;
     /// a policy that is wrong starts nothing.
     #[command(after_help = RUN_HELP)]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
 
     /// Show what a policy means on this node: what it grants and matches, what is wrong, what is dangerous
     ///

@@ -19,7 +19,7 @@ use devgate_cdi::exec::Served;
 use devgate_core::status::When;
 use devgate_core::{Fewer, Plugins, Reloaded};
 use devgate_policy::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::Signal;
@@ -63,6 +63,8 @@ pub(crate) struct Reloader {
     in_force: watch::Sender<InForce>,
     /// What callers of the protocol of 2017 get by it.
     types: watch::Sender<Types>,
+    /// Drivers of dynamic resource allocation that it has.
+    drivers: watch::Sender<BTreeSet<String>>,
     /// Which leases end with their containers by it.
     releases: watch::Sender<Releases>,
     /// What stands in its files.
@@ -95,6 +97,7 @@ impl Reloader {
             again: None,
             in_force: watch::Sender::new(InForce::new(When::now())),
             types: watch::Sender::new(types(policy)),
+            drivers: watch::Sender::new(drivers(policy)),
             releases: watch::Sender::new(releases(policy)),
             texts: watch::Sender::new(Arc::new(texts)),
             asked,
@@ -105,6 +108,11 @@ impl Reloader {
     /// What callers of the protocol of 2017 get by the policy in force.
     pub(crate) fn types(&self) -> watch::Receiver<Types> {
         self.types.subscribe()
+    }
+
+    /// The drivers of dynamic resource allocation that the policy in force has.
+    pub(crate) fn drivers(&self) -> watch::Receiver<BTreeSet<String>> {
+        self.drivers.subscribe()
     }
 
     /// Which leases end with their containers by the policy in force.
@@ -177,6 +185,7 @@ impl Reloader {
                 let reloaded = plugins.reload(&policy, forced).await;
                 if reloaded.is_ok() {
                     self.types.send_replace(types(&policy));
+                    self.drivers.send_replace(drivers(&policy));
                     self.releases.send_replace(releases(&policy));
                     self.texts.send_replace(Arc::new(texts));
                     self.policy = policy;
@@ -265,6 +274,11 @@ fn types(policy: &Policy) -> Types {
     };
     let all = policy.plugins.values().filter_map(|plugin| plugin.exec.as_ref());
     Arc::new(all.map(served).collect())
+}
+
+fn drivers(policy: &Policy) -> BTreeSet<String> {
+    let all = policy.plugins.values().filter_map(|plugin| plugin.dra.as_ref());
+    all.map(|dra| dra.driver.clone()).collect()
 }
 
 fn releases(policy: &Policy) -> Releases {

@@ -220,7 +220,7 @@ async fn serve(
         turn: tokio::sync::Mutex::default(),
     };
     requests.catch_up().await;
-    let drivers = front_ends::drivers(args, &keeper);
+    let drivers = front_ends::drivers(args, &keeper, reloader.drivers());
     let monitored = Monitored::Serves(Arc::new(Serving {
         plugins: plugins.status_reader(),
         front_end: config.watch.clone(),

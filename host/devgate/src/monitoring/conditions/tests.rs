@@ -4,6 +4,7 @@ use super::*;
 use crate::monitoring::tests::one;
 use crate::reload::Refused;
 use devgate_core::status::{KernelLogStatus, When};
+use devgate_dra::{AgentStatus, DraStatus, DriverStatus};
 use std::time::UNIX_EPOCH;
 
 /// One that needs no look.
@@ -16,6 +17,39 @@ fn well() -> Report {
 
 fn refused(report: &mut Report, why: &str) {
     report.policy.refused = Some(Refused { why: why.into(), since: When(UNIX_EPOCH) });
+}
+
+/// A driver that is registered, and published unless there is a reason.
+fn published(why_not: Option<&str>) -> DraStatus {
+    let driver = DriverStatus {
+        driver: "edge.example.com".into(),
+        phase: devgate_dra::Phase::Registered,
+        since: When(UNIX_EPOCH),
+        error: None,
+        devices: 1,
+        left_out: Vec::new(),
+        generation: Some(1),
+        dropped: Vec::new(),
+        unpublished: why_not.map(Into::into),
+        claims: 0,
+    };
+    DraStatus { agent: AgentStatus { connected: true, error: None }, drivers: vec![driver] }
+}
+
+#[test]
+fn what_is_given_by_claims_needs_a_driver_and_an_agent() {
+    let mut report = well();
+    report.plugins[0].resources[0].driver = Some("edge.example.com".into());
+    report.kubelet.clear();
+    report.dra = Some(published(None));
+    assert_eq!(report.clone().judged().summary, "all is well: 1 plugin, 1 device, 1 resource");
+    let not_well = |report: &Report| report.clone().judged().conditions.remove(0).why;
+    if let Some(dra) = &mut report.dra {
+        dra.agent.error = Some("cannot be connected to".into());
+    }
+    assert!(not_well(&report).ends_with("says what claims have (--agent-socket): cannot be connected to"));
+    report.dra = None;
+    assert_eq!(not_well(&report), "its driver is not served yet");
 }
 
 /// A report where it holds, and nothing else.
@@ -54,6 +88,11 @@ fn with(condition: Condition) -> Report {
         Condition::ResourceNotRegistered => report.kubelet.clear(),
         Condition::KubeletAway => report.kubelet[0].phase = Phase::Waiting,
         Condition::ListNotSent => report.kubelet[0].unsent = no(),
+        Condition::NotPublished => {
+            plugin.resources[0].driver = Some("edge.example.com".into());
+            report.kubelet.clear();
+            report.dra = Some(published(Some("no")));
+        }
         Condition::DevicesHidden => report.kubelet[0].hidden = one().kubelet.remove(0).hidden,
     }
     report.judged()

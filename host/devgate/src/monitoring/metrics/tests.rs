@@ -55,6 +55,7 @@ pub(crate) fn one() -> Report {
         retry_at: None,
         component: ComponentStatus { file: "generic.wasm".into(), sha256: Some("ab".repeat(32)), pinned: true },
         resources: vec![ResourceStatus {
+            driver: None,
             name: "devgate.dev/fuse".into(),
             replicas: 4,
             devices: vec![
