@@ -29,7 +29,7 @@ pub(crate) async fn look(server: &Server, node: &str, asked: &Asked) -> Claim {
     }
 }
 
-fn read(claim: ResourceClaim, node: &str, asked: &Asked) -> Claim {
+pub(crate) fn read(claim: ResourceClaim, node: &str, asked: &Asked) -> Claim {
     if claim.metadata.uid.as_ref() != Some(&asked.uid) {
         return Claim::Gone;
     }

@@ -12,6 +12,8 @@ mod cli;
 mod exit;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod foreign;
 mod host;
 mod publisher;
 mod run;

@@ -12,7 +12,7 @@ mod tests;
 use crate::server::{Event, Failure, Pace, Server};
 use crate::slices::Seen;
 use devgate_agent_protocol::{Device, FromAgent};
-use driver::Driver;
+pub(crate) use driver::Driver;
 use job::Job;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::mpsc::{Receiver, Sender, error::TrySendError};

@@ -282,8 +282,8 @@ fn the_image_has_nothing_but_the_program() -> anyhow::Result<()> {
     drwxr-xr-x 0/0 etc/devgate/
     drwxr-xr-x 0/0 etc/devgate/policy.d/
     drwxr-xr-x 0/0 run/
-    drwxr-xr-x 0/0 run/devgate-agent/
     drwxr-xr-x 0/0 run/devgate/
+    drwxr-xr-x 0/0 run/devgate-agent/
     drwxr-xr-x 0/0 var/
     drwxr-xr-x 0/0 var/lib/
     drwxr-xr-x 0/0 var/lib/devgate/
