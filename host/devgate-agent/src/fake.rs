@@ -100,11 +100,6 @@ impl State {
         }
     }
 
-    /// What was before is not known any more.
-    pub(crate) fn forget(&mut self) {
-        self.events.clear();
-    }
-
     fn answer(&mut self, method: &Method, path: &str, query: &str, body: &[u8]) -> Result<Answer, Refusal> {
         let name = path.rsplit('/').next().unwrap_or_default();
         if path == "/version" {

@@ -85,7 +85,7 @@ async fn claims_are_asked_for_side_by_side_and_not_all_at_once() {
     }
     assert!((0..40).all(|n| answers[&n] == format!("c{n}")));
     assert_eq!(fake.with(|state| state.claims_now), (0, 16));
-    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_millis(3500));
     host.ask(40, "default", "none").await;
     assert_eq!(host.hear().await, Some(FromAgent::Claim { ask: 40, claim: Claim::Gone }));
     for (ask, namespace, name) in [(41, "..", "c1"), (42, "default", "../c1"), (43, "default", "C?1")] {

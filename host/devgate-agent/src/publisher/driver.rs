@@ -10,6 +10,9 @@ use tokio::time::Instant;
 /// Changes of a driver follow each other no faster, where they are pressing and where only attributes differ: etcd is no store of metrics.
 const PRESSING: Duration = Duration::from_secs(1);
 const CALM: Duration = Duration::from_secs(10);
+/// Devices that the API server will not take are sent again after so long: an admin's admission policy refuses in the same words as the
+/// API's own rules, and may be another by then.
+const REFUSED: Duration = Duration::from_secs(600);
 
 /// A driver's devices, and what has become of them.
 #[derive(Debug, Default)]
@@ -27,6 +30,8 @@ pub(crate) struct Driver {
     /// When that came about.
     since: Option<Instant>,
     error: Option<String>,
+    /// Whether the API server will not take these devices.
+    is_refused: bool,
     /// Whether the host waits for an answer.
     owes: bool,
     told: Option<FromAgent>,
@@ -57,13 +62,13 @@ impl Driver {
         self.settled = None;
         let between = if is_pressing { PRESSING } else { CALM };
         let next = self.since.map_or_else(Instant::now, |since| since + between);
-        match self.job.due {
+        match self.job.due.filter(|_| !self.is_refused) {
             // What waits for attributes alone need not be waited for.
             Some(due) if is_pressing && self.error.is_none() => self.job.at(due.min(next)),
             // What is under way goes on, and what has failed is tried when it would have been.
             Some(_) => {}
             None => {
-                self.error = None;
+                (self.error, self.is_refused) = (None, false);
                 self.job.at(next);
             }
         }
@@ -71,7 +76,7 @@ impl Driver {
 
     /// The API server answers again.
     pub(crate) fn retry(&mut self) {
-        if self.error.is_some() && self.job.due.is_some() {
+        if self.error.is_some() && !self.is_refused {
             self.job.soon();
         }
     }
@@ -91,7 +96,7 @@ impl Driver {
         if self.error.is_some() {
             self.job.forget();
         }
-        (self.settled, self.error) = (Some(generation), None);
+        (self.settled, self.error, self.is_refused) = (Some(generation), None, false);
         self.generation = generation;
         self.job.done();
     }
@@ -102,14 +107,14 @@ impl Driver {
         self.job.later();
     }
 
-    /// It is tried again, or only once the devices are others.
-    pub(crate) fn fail(&mut self, why: String, is_lasting: bool, name: &str) {
+    /// It is tried again: soon, or much later where the devices are still the same.
+    pub(crate) fn fail(&mut self, why: String, is_refused: bool, name: &str) {
         if self.error.as_ref() != Some(&why) {
             tracing::warn!(driver = name, family = "slices", "driver {name}: {why}");
         }
-        (self.settled, self.error) = (None, Some(why));
-        if is_lasting {
-            self.job.done();
+        (self.settled, self.error, self.is_refused) = (None, Some(why), is_refused);
+        if is_refused {
+            self.job.at(Instant::now() + REFUSED);
         } else {
             self.job.later();
         }
@@ -143,5 +148,27 @@ impl Driver {
     pub(crate) fn is_told(&mut self) {
         self.owes = false;
         self.told = self.telling.take();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_waits_long_unless_the_devices_are_others() {
+        let mut driver = Driver::default();
+        let device = Device { name: "a".to_owned(), attributes: [].into(), capacity: [].into(), taints: Vec::new() };
+        driver.want(vec![device], "gpu.example.com", "node-1");
+        driver.fail("422".to_owned(), true, "gpu.example.com");
+        let waits = |driver: &Driver| driver.job.due.unwrap() - Instant::now();
+        assert!(waits(&driver) > REFUSED / 2);
+        driver.retry();
+        assert!(waits(&driver) > REFUSED / 2);
+        driver.want(Vec::new(), "gpu.example.com", "node-1");
+        assert!(waits(&driver) < PRESSING * 2);
+        driver.fail("500".to_owned(), false, "gpu.example.com");
+        driver.retry();
+        assert!(waits(&driver) < Duration::from_millis(500));
     }
 }
