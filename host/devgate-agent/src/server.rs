@@ -97,11 +97,7 @@ impl Server {
     async fn send(&self, what: &'static str, request: Built) -> Result<http::Response<Body>, Failure> {
         let request = request.map_err(|why| Failure::nonsense(what, why))?;
         let response = self.client.send(request.map(Body::from)).await;
-        response.map_err(|why| match why {
-            // It names its own part first, which helps nothing.
-            kube::Error::Service(why) => Failure::unreachable(what, why.as_ref()),
-            why => Failure::unreachable(what, &why),
-        })
+        response.map_err(|why| Failure::unreachable(what, &why))
     }
 
     async fn ask<T: DeserializeOwned>(

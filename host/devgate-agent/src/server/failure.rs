@@ -56,6 +56,11 @@ impl Failure {
 
     /// It is not there, or ended in the middle.
     pub(crate) fn unreachable(what: &'static str, why: &(dyn Error + 'static)) -> Self {
+        // The client names its own part first, which helps nothing.
+        let why = match why.downcast_ref::<kube::Error>() {
+            Some(kube::Error::Service(why)) => why.as_ref(),
+            _ => why,
+        };
         Self::new(what, Chain(why), Kind::Passing)
     }
 
