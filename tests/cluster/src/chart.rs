@@ -42,22 +42,22 @@ impl Cluster {
         self.install_with_values(&self.policy()?, json!({"nodeSelector": {label: "true"}}))
     }
 
-    /// Installs it with a driver of the disks.
+    /// Installs it with an agent, which has nothing to do yet.
     ///
     /// # Errors
     /// When any step fails.
-    pub(crate) fn install_with_claims(&self) -> Result<()> {
+    pub(crate) fn install_with_agent(&self) -> Result<()> {
         self.bring_component()?;
-        self.install_with_values(&self.claims_policy()?, json!({"overlays": {"dra": true}}))
+        self.install_with_values(&self.policy()?, json!({"overlays": {"dra": true}}))
     }
 
-    /// Another policy, beside an agent.
+    /// Has the disks given by claims.
     ///
     /// # Errors
     /// When Helm fails.
-    pub(crate) fn change_policy_with_claims(&self, policy: &str) -> Result<()> {
+    pub(crate) fn give_by_claims(&self) -> Result<()> {
         let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, policy, json!({"overlays": {"dra": true}})).map(drop)
+        self.helm_with(&words, &self.claims_policy()?, json!({"overlays": {"dra": true}})).map(drop)
     }
 
     fn install_with_values(&self, policy: &str, values: Value) -> Result<()> {

@@ -35,6 +35,11 @@ spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk,
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
+metadata: {name: five}
+spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk, count: 5}}]}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
 metadata: {name: two}
 spec:
   spec:
@@ -51,14 +56,27 @@ spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk}}]}}
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let disks = cluster.disks.names().len();
-    cluster.install_with_claims()?;
+    cluster.install_with_agent()?;
     cluster.devgate_is_ready(60)?;
-    let (_, seconds) = timed(|| published(cluster, disks, 60))?;
-    cluster.note(format!("claims: all devices are published {seconds:.1} s after the pod is ready"));
-    if let Some(counted) = cluster.node_has("allocatable", crate::devgate::DISK)?.filter(|counted| *counted > 0) {
-        bail!("the kubelet counts {counted} disks, too");
-    }
+    cluster.allocatable(disks, 60)?;
+    cluster.run_pod("before", 1)?;
+    let held = cluster.has_exactly("before", 1)?.pop_first().context("a disk")?;
+    // From counting to claims, with a pod that has a disk.
+    cluster.give_by_claims()?;
+    let (_, seconds) = timed(|| published(cluster, disks, 90))?;
+    cluster.note(format!("claims: all devices are published {seconds:.1} s after another policy was installed"));
+    cluster.allocatable(0, 60)?;
     cluster.apply(OBJECTS)?;
+    is_tainted(cluster, &held, true)?;
+    pods::run(cluster, "five", "five")?;
+    if cluster.opens("five", "main", disks - 1)?.contains(&held) || !cluster.opens("before", "main", 1)?.contains(&held)
+    {
+        bail!("{held} is the first pod's");
+    }
+    cluster.delete_pod("five")?;
+    cluster.delete_pod("before")?;
+    let seconds = is_tainted(cluster, &held, false)?;
+    cluster.note(format!("claims: what a pod of before had is free {seconds:.1} s after it is gone"));
     pods::play(cluster)?;
     health::play(cluster)?;
     rights::play(cluster)?;
@@ -88,7 +106,7 @@ fn published(cluster: &Cluster, disks: usize, seconds: u64) -> Result<()> {
 /// Waits until the slices say of a disk whether it has a taint.
 fn is_tainted(cluster: &Cluster, disk: &str, wanted: bool) -> Result<f64> {
     let (_, seconds) = timed(|| {
-        until(&format!("{disk} to be tainted: {wanted}"), 30, || {
+        until(&format!("{disk} to be tainted: {wanted}"), 90, || {
             let all = devices(cluster)?;
             let device = all.iter().find(|device| device["name"] == disk).context("it is in no slice")?;
             let is = device["taints"].as_array().is_some_and(|taints| !taints.is_empty());
