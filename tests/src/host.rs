@@ -87,6 +87,8 @@ impl Host {
             .args([Path::new("--kubelet-dir"), &root.join("plugins"), Path::new("--node-root"), &self.node_root])
             .args([Path::new("--state-dir"), &root.join("state")])
             .args([Path::new("--nfd-dir"), &root.join("nfd")])
+            .args([Path::new("--plugins-registry-dir"), &root.join("registry")])
+            .args([Path::new("--agent-socket"), &root.join("agent.sock")])
             .args([Path::new("--status-socket"), &root.join(&self.names.1)])
             .args([Path::new("--pod-resources-dir"), &root.join("pods")])
             .args(&self.more)

@@ -122,6 +122,8 @@ impl Stage {
             .args([Path::new("--state-dir"), &dir.join("state")])
             .args([Path::new("--device-info-dir"), &dir.join("device-info")])
             .args([Path::new("--nfd-dir"), &dir.join("nfd")])
+            .args([Path::new("--plugins-registry-dir"), &dir.join("registry")])
+            .args([Path::new("--agent-socket"), &dir.join("agent.sock")])
             .args([Path::new("--status-socket"), &dir.join("status.sock")])
             .args([Path::new("--pod-resources-dir"), &dir.join("pod-resources")])
             .args(&self.more)

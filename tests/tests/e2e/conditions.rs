@@ -396,3 +396,18 @@ async fn a_device_comes_and_goes() -> anyhow::Result<()> {
     happens(&host, "devices-hidden", port(&host).await?).await?;
     Ok(())
 }
+
+/// What is given by claims is nobody's without a kubelet that finds the driver, and an agent.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_publishes_what_is_given_by_claims() -> anyhow::Result<()> {
+    let dir = dir()?;
+    std::fs::create_dir(dir.path().join("registry"))?;
+    let kubelet = standin(dir.path()).await?;
+    let policy = generic_policy(&[KIND]) + "    dra: {driver: bench.devgate.dev}\n";
+    let host = bench(&policy).args(&LISTEN).start_in(dir, kubelet)?;
+    let faces = happens(&host, "not-published", port(&host).await?).await?;
+    ensure!(faces.text.out.contains("driver bench.devgate.dev NOT registered for"), "{}", faces.text.out);
+    ensure!(host.dir().join("registry/bench.devgate.dev@reg.sock").exists());
+    ensure!(host.kubelet.allocatable(BENCH).is_none(), "the kubelet counts them, too");
+    Ok(())
+}
