@@ -46,7 +46,7 @@ pub fn devgatectl() -> anyhow::Result<PathBuf> {
 }
 
 /// Commands that `devgate` does not have.
-const WORKSHOP: [&str; 20] = [
+const WORKSHOP: [&str; 21] = [
     "add",
     "call",
     "completions",
@@ -54,6 +54,7 @@ const WORKSHOP: [&str; 20] = [
     "demo",
     "dev",
     "fleet",
+    "dra",
     "index",
     "inspect",
     "man",

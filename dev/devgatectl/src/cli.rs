@@ -5,6 +5,7 @@ mod call;
 mod conform;
 mod demo;
 mod dev;
+mod dra;
 mod fleet;
 mod index;
 mod inspect;
@@ -23,6 +24,7 @@ pub(crate) use call::{CallArgs, Function};
 pub(crate) use conform::ConformArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use dev::DevArgs;
+pub(crate) use dra::{ClassesArgs, DraArgs, DraCommand};
 pub(crate) use fleet::FleetArgs;
 pub(crate) use index::{IndexArgs, IndexBuildArgs, IndexCommand, SearchArgs};
 pub(crate) use inspect::{InspectArgs, InspectOutput};
@@ -122,6 +124,9 @@ pub(crate) enum Command {
     /// results, and what others put there. Reads the manifest and what is small.
     #[command(after_help = show::SHOW_HELP)]
     Show(ShowArgs),
+
+    /// What goes into a cluster so that pods have a policy's devices by claims
+    Dra(DraArgs),
 
     /// Make an index of components: one artifact in a registry that `search` reads
     Index(IndexArgs),

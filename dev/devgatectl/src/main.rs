@@ -10,6 +10,7 @@ mod conform;
 mod custom_section;
 mod demo;
 mod dev;
+mod dra;
 mod fault_injector;
 mod fleet;
 mod index;
@@ -62,6 +63,9 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::pack(&args),
         Command::Push(args) => push::push(&args),
         Command::Show(args) => show::show(&args),
+        Command::Dra(args) => match args.command {
+            cli::DraCommand::Classes(args) => dra::classes(&args),
+        },
         Command::Index(args) => match args.command {
             cli::IndexCommand::Build(args) => index::build(&args),
         },

@@ -14,7 +14,7 @@ pub(crate) use allocate::allocate;
 pub(crate) use attempt::{Part, take};
 pub(crate) use core::Core;
 pub(crate) use restore::NotRestored;
-pub(crate) use scheduled::Scheduled;
+pub(crate) use scheduled::{Scheduled, by_policy};
 pub(crate) use sweep::sweep;
 
 use crate::allocations::{Consumer, Mode};

@@ -13,11 +13,12 @@ use crate::loader::{LoadFailure, Loader};
 use crate::look::{Found, Verdicts, all_verdicts, matched};
 use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
+use crate::resource::by_policy;
 use crate::state::Dir;
 use crate::unit_table::{OutsideCauses, UnitTable};
 use crate::units::{Cause, Causes, GrantedNode, LeftOut, Rejection, UnitRecord};
 use devgate_node::{DevicePath, Node};
-use devgate_policy::{Derived, PluginPolicy, Policy, Use};
+use devgate_policy::{Derived, Facts, PluginPolicy, Policy, Use};
 use devgate_types::component::Component;
 use devgate_types::{PluginName, ResourceName};
 use std::collections::BTreeSet;
@@ -80,6 +81,8 @@ pub struct SurveyedUnit {
     pub shared_nodes: Vec<GrantedNode>,
     /// All that speaks against it; escaped.
     pub causes: Causes,
+    /// What its policy has schedulers know of it, where it is given by claims.
+    pub facts: Option<Facts>,
 }
 
 impl SurveyedUnit {
@@ -123,6 +126,7 @@ impl Surveyed {
                 record: Arc::clone(unit),
                 shared_nodes: pool.shared_nodes.clone(),
                 causes: table.causes(&unit.id, others),
+                facts: policy.dra.as_ref().map(|dra| by_policy(dra, resource, pool, unit)),
             })
         });
         Self {

@@ -59,6 +59,9 @@ struct PluginReport {
     units: Option<running::UnitCounts>,
     /// What it would tell of the node; nothing without --run.
     labels: BTreeMap<String, String>,
+    /// What schedulers would be told of its units, besides what the host knows itself; nothing without --run, and where they are counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    published: Vec<running::Published>,
     /// What its component said while it was asked, and what that asked for and did not get.
     said: Vec<running::Said>,
     /// Sorted by severity, errors first.
@@ -117,6 +120,7 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
             outcome: None,
             units: None,
             labels: BTreeMap::new(),
+            published: Vec::new(),
             said: Vec::new(),
             findings,
         });

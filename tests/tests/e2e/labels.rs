@@ -165,3 +165,28 @@ async fn check_and_explain_show_what_labels_would_be() -> anyhow::Result<()> {
     assert!(said.contains("\nLabels of the node\n  example.com/acme.count=2\n"), "{said}");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_shows_what_schedulers_would_be_told() -> anyhow::Result<()> {
+    let dra =
+        "    dra: {driver: acme.example.com, attributes: {name: \"{property.name}\", speed: \"{property.speed}\"}}\n";
+    let dir = tempfile::tempdir()?;
+    std::fs::write(dir.path().join("policy.yaml"), policy(dra))?;
+    std::fs::write(dir.path().join("node.umockdev"), NODE)?;
+    let output = Command::new(devgate_tests::devgatectl()?)
+        .args(["check", "--run", "--components"])
+        .arg(devgate_tests::components()?)
+        .args([Path::new("--policy"), &dir.path().join("policy.yaml")])
+        .args([Path::new("--node-root"), &dir.path().join("node.umockdev")])
+        .output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let lines = text.lines().filter(|line| line.contains("published") || line.contains("attribute"));
+    let lines = lines.map(|line| line.split("policy.yaml:5: ").last().unwrap_or_default().trim());
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+    id acme0: dra: "speed": there is no property "speed" [attribute-missing]
+    id acme1: dra: "speed": there is no property "speed" [attribute-missing]
+    published  acme0  name=acme0
+    published  acme1  name=acme1
+    "#);
+    Ok(())
+}

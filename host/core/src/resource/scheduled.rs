@@ -56,10 +56,7 @@ impl Scheduled {
         let mut told = Told::new();
         let mut logged = 0;
         for unit in &pool.units {
-            let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
-            let resource = pool.asked(offered);
-            let of = UnitFacts { id: unit.id.as_str(), resource, devices: &devices, properties: &unit.properties };
-            let by_policy = self.policy.facts(&of, offered);
+            let by_policy = by_policy(&self.policy, offered, pool, unit);
             if !by_policy.missing.is_empty() && logged < LOGGED {
                 logged += 1;
                 let so = if by_policy.is_less { "it is not published" } else { "it is published without" };
@@ -73,6 +70,18 @@ impl Scheduled {
         }
         told
     }
+}
+
+/// What a policy says of a unit.
+pub(crate) fn by_policy(
+    policy: &Dra,
+    offered: &ResourceName,
+    pool: &PoolRecord,
+    unit: &UnitRecord,
+) -> devgate_policy::Facts {
+    let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
+    let (id, resource) = (unit.id.as_str(), pool.asked(offered));
+    policy.facts(&UnitFacts { id, resource, devices: &devices, properties: &unit.properties }, offered)
 }
 
 /// What the host knows without a component.

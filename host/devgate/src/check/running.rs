@@ -11,10 +11,11 @@ use crate::survey;
 use devgate_core::status::Nothing;
 use devgate_core::{Outcome, Surveyed};
 use devgate_node::Node;
-use devgate_policy::{PluginPolicy, Policy};
+use devgate_policy::{Facts, PluginPolicy, Policy};
 use devgate_runner::Runners;
-use devgate_types::escape;
+use devgate_types::{AttributeValue, escape};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Findings of one kind that are shown one by one.
 const SHOWN: usize = 16;
@@ -28,6 +29,27 @@ pub(super) struct UnitCounts {
     pub(super) rejected: usize,
     /// How many of these are whole pools.
     pub(super) rejected_pools: usize,
+}
+
+/// A unit, as schedulers would know it.
+#[derive(Debug, Serialize)]
+pub(super) struct Published {
+    pub(super) id: String,
+    /// As text, by their names.
+    pub(super) attributes: BTreeMap<String, String>,
+    pub(super) capacity: BTreeMap<String, u64>,
+}
+
+impl Published {
+    fn of(id: &str, facts: &Facts) -> Self {
+        let text = |value: &AttributeValue| match value {
+            AttributeValue::Int(number) => number.to_string(),
+            AttributeValue::Bool(is) => is.to_string(),
+            AttributeValue::Text(text) | AttributeValue::Version(text) => text.clone(),
+        };
+        let attributes = facts.attributes.iter().map(|(name, value)| (name.clone(), text(value)));
+        Self { id: id.to_owned(), attributes: attributes.collect(), capacity: facts.capacity.clone() }
+    }
 }
 
 /// A line that was said while the component was asked.
@@ -50,6 +72,7 @@ pub(super) fn look(
         outcome(report, surveyed, policy);
         units(report, surveyed, policy);
         labels(report, surveyed, policy);
+        published(report, surveyed, policy);
     }
 }
 
@@ -118,6 +141,23 @@ fn labels(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy)
         let finding = Finding::warning("label-missing", Some(&policy.origin), message);
         report.findings.push(finding);
     }
+}
+
+/// What schedulers would be told of its units, and what they would not although the policy names it.
+fn published(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
+    let told = surveyed.units.iter().filter_map(|unit| Some((unit.record.id.as_str(), unit.facts.as_ref()?)));
+    let mut missing = Vec::new();
+    for (id, facts) in told {
+        let so = if facts.is_less { ", and it is not published" } else { "" };
+        missing.extend(facts.missing.iter().map(|what| format!("id {id}: dra: {what}{so}")));
+        if !facts.is_less {
+            report.published.push(Published::of(id, facts));
+        }
+    }
+    let more = beyond(missing.len(), SHOWN).map(|more| format!("and {more} more of this kind"));
+    let messages = missing.into_iter().take(SHOWN).chain(more);
+    let at = Some(&policy.origin);
+    report.findings.extend(messages.map(|message| Finding::warning("attribute-missing", at, message)));
 }
 
 /// Devices that the policy offers and the component makes nothing of.

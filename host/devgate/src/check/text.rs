@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
 const SHOWN: usize = 8;
+/// Units whose attributes are shown.
+const PUBLISHED: usize = 4;
 
 pub(super) fn of(report: &Report) -> String {
     let node = match (report.recorded, report.node.as_str()) {
@@ -59,11 +61,25 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
     rows.extend(units(report).map(|units| ["units".to_owned(), units]));
     let labels = report.labels.iter();
     rows.extend(labels.map(|(name, value)| ["label".to_owned(), format!("{name}={value}")]));
+    rows.extend(published(report));
     *text += &columns(2, &rows);
     for said in &report.said {
         let _ = writeln!(text, "  said ({}): {}", said.level, said.text);
     }
     grants(text, &report.grants);
+}
+
+/// What schedulers would be told: of the first few units, which say how the others look.
+fn published(report: &PluginReport) -> impl Iterator<Item = [String; 2]> {
+    let more = beyond(report.published.len(), PUBLISHED).map(|more| format!("and {more} more (--output json has all)"));
+    let first = report.published.iter().take(PUBLISHED).map(|unit| {
+        let capacity = unit.capacity.iter().map(|(name, amount)| format!("{name}: {amount}"));
+        let facts: Vec<_> =
+            unit.attributes.iter().map(|(name, value)| format!("{name}={value}")).chain(capacity).collect();
+        let facts = if facts.is_empty() { "what the host knows itself".to_owned() } else { facts.join(", ") };
+        format!("{}  {facts}", unit.id)
+    });
+    first.chain(more).map(|line| ["published".to_owned(), line])
 }
 
 /// What came of it when the component was asked; nothing where it was not asked.

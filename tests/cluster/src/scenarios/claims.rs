@@ -13,30 +13,22 @@ use serde_json::Value;
 /// The driver of the policy.
 const DRIVER: &str = "disk.example.com";
 
-/// Classes and templates, as an admin and a user write them.
+/// Templates, as a user writes them.
 const OBJECTS: &str = r#"
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: disk}
-spec:
-  extendedResourceName: example.com/disk
-  selectors:
-    - cel: {expression: 'device.driver == "disk.example.com" && device.attributes["disk.example.com"].kind == "loop"'}
----
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one}
-spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk}}]}}}
+spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk.example.com}}]}}}
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: all}
-spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk, count: 6}}]}}}
+spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk.example.com, count: 6}}]}}}
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: five}
-spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk, count: 5}}]}}}
+spec: {spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk.example.com, count: 5}}]}}}
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
@@ -45,13 +37,13 @@ spec:
   spec:
     devices:
       requests:
-        - {name: first, exactly: {deviceClassName: disk}}
-        - {name: second, exactly: {deviceClassName: disk, count: 2}}
+        - {name: first, exactly: {deviceClassName: disk.example.com}}
+        - {name: second, exactly: {deviceClassName: disk.example.com, count: 2}}
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: shared, labels: {scenario: "yes"}}
-spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk}}]}}
+spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk.example.com}}]}}
 "#;
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
@@ -66,6 +58,10 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let (_, seconds) = timed(|| published(cluster, disks, 90))?;
     cluster.note(format!("claims: all devices are published {seconds:.1} s after another policy was installed"));
     cluster.allocatable(0, 60)?;
+    let policy = cluster.given.dir.join("work/policy.yaml");
+    std::fs::write(&policy, cluster.claims_policy()?)?;
+    let classes = cluster.devgatectl(&["dra", "classes", "--policy", &policy.display().to_string()])?;
+    cluster.apply(&classes)?;
     cluster.apply(OBJECTS)?;
     is_tainted(cluster, &held, true)?;
     pods::run(cluster, "five", "five")?;
@@ -83,7 +79,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     restarts::play(cluster)?;
     cluster.delete_pods()?;
     cluster.kubectl(&["delete", "resourceclaims,resourceclaimtemplates", "--all", "--timeout=60s"])?;
-    cluster.kubectl(&["delete", "deviceclass", "disk"])?;
+    cluster.kubectl(&["delete", "deviceclass", "disk.example.com"])?;
     cluster.uninstall()?;
     // Nobody says that they are not there but the kubelet, half a minute after it lost the driver.
     published(cluster, 0, 90)

@@ -5,6 +5,7 @@ use crate::cluster::Cluster;
 use crate::part::Signal;
 use crate::wait::{timed, until};
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let disks = cluster.disks.names().len();
@@ -35,11 +36,17 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     is_held(cluster)?;
     cluster.note(format!("claims: {seconds:.1} s to a pod after a rollout by handover"));
 
+    let before = uids(cluster)?;
     cluster.restart_kubelet(Signal::Kill)?;
     cluster.node_is_ready(60)?;
     // It takes all of the node's slices away when it starts.
-    let (_, seconds) = timed(|| published(cluster, disks, 60))?;
-    cluster.note(format!("claims: slices are there {seconds:.1} s after the kubelet came back"));
+    let (_, seconds) = timed(|| {
+        until("other slices than before", 60, || match uids(cluster)?.is_disjoint(&before) {
+            true => published(cluster, disks, 1),
+            false => bail!("those of before are there"),
+        })
+    })?;
+    cluster.note(format!("claims: slices are there anew {seconds:.1} s after the kubelet is ready again"));
     another(cluster, "the kubelet killed")?;
     is_held(cluster)?;
 
@@ -64,4 +71,10 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         bail!("the host's own attributes: {device}");
     }
     cluster.delete_pod("six")
+}
+
+/// Which slices there are.
+fn uids(cluster: &Cluster) -> Result<BTreeSet<String>> {
+    let slices = cluster.list("/apis/resource.k8s.io/v1/resourceslices")?;
+    Ok(slices.iter().map(|slice| slice["metadata"]["uid"].to_string()).collect())
 }
