@@ -48,8 +48,11 @@ pub struct Granted {
     pub reply: Arc<Reply>,
     /// How long it lasts still, where it is over by itself.
     pub left: Option<Duration>,
-    /// Whether its consumer was told: what is only noted for it is to be asked for again.
+    /// Whether its consumer was told, and what it was told is still so: what is only noted for it, or what a component made ready for it
+    /// in an earlier boot, is to be asked for again.
     pub told: bool,
+    /// Whether it is known to be of an earlier boot: no process of this one was started with it.
+    pub earlier_boot: bool,
 }
 
 /// A consumer has something no more that it had: the hardware, or the policy's leave.
@@ -178,7 +181,16 @@ impl AllDevices {
             let mut ids = ask.ids.clone();
             ids.sort_unstable();
             ids.dedup();
-            Granted { id, tag: ask.tag.clone(), resource: ask.resource.clone(), ids, reply, left: ttl, told: true }
+            Granted {
+                id,
+                tag: ask.tag.clone(),
+                resource: ask.resource.clone(),
+                ids,
+                reply,
+                left: ttl,
+                told: true,
+                earlier_boot: false,
+            }
         });
         Ok(granted.collect())
     }

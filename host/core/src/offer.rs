@@ -98,6 +98,8 @@ pub struct Facts {
     pub attributes: BTreeMap<String, Value>,
     /// In base units, such as bytes; named as attributes are.
     pub capacity: BTreeMap<String, u64>,
+    /// Whether its component or the kernel finds it broken or gone; where it is unhealthy otherwise, this host has a trouble with it.
+    pub is_faulty: bool,
     /// Who has it that no scheduler of claims knows of, such as pods from before or a lease: escaped text for people.
     pub held: Option<Arc<str>>,
 }

@@ -41,6 +41,9 @@ pub(crate) struct Ask {
     /// When it was acquired, in seconds since 1970, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<u64>,
+    /// In which boot it was acquired, of a claim: what was made ready for it is not so in another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot: Option<String>,
     /// What its consumer calls it, among several.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) tag: String,
@@ -119,6 +122,7 @@ impl Ask {
             mode: Mode::Hold,
             state: State::Active,
             since: None,
+            boot: None,
             tag: String::new(),
             reply: None,
             expires: None,

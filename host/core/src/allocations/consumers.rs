@@ -19,8 +19,8 @@ pub(crate) struct TakenBy {
     pub(crate) take: Take,
     /// For people.
     pub(crate) who: Arc<str>,
-    /// Whether it is a claim, of which a cluster's scheduler knows.
-    pub(crate) is_claim: bool,
+    /// The driver, where it is a claim: of that its scheduler knows.
+    pub(crate) driver: Option<String>,
 }
 
 impl Allocations {
@@ -41,6 +41,17 @@ impl Allocations {
     pub(crate) fn held(&self, who: &Consumer) -> Vec<(AllocationId, Arc<Allocation>)> {
         let known = self.lock();
         known.held(who).map(|(id, of)| (id, Arc::clone(of))).collect()
+    }
+
+    /// Whether an allocation was made in another boot than this, as far as that is known.
+    pub(crate) fn is_of_earlier_boot(&self, of: &Allocation) -> bool {
+        let known = self.lock();
+        known.boot.is_some() && of.ask.boot.is_some() && known.boot != of.ask.boot
+    }
+
+    /// Whether claims of a driver have anything.
+    pub(crate) fn has_claims(&self, of: &str) -> bool {
+        self.consumers().iter().any(|who| matches!(who, Consumer::Claim { driver, .. } if driver == of))
     }
 
     /// All but pods that have something.
@@ -64,10 +75,13 @@ impl Allocations {
         let mut taken = HashMap::<String, Vec<TakenBy>>::new();
         for (_, of) in holding {
             let who: Arc<str> = of.consumer.to_string().into();
-            let is_claim = matches!(of.consumer, Consumer::Claim { .. });
+            let driver = match &of.consumer {
+                Consumer::Claim { driver, .. } => Some(driver.clone()),
+                _ => None,
+            };
             for take in &of.ask.take {
-                let (take, who) = (take.clone(), Arc::clone(&who));
-                taken.entry(take.unit.clone()).or_default().push(TakenBy { take, who, is_claim });
+                let (take, who, driver) = (take.clone(), Arc::clone(&who), driver.clone());
+                taken.entry(take.unit.clone()).or_default().push(TakenBy { take, who, driver });
             }
         }
         taken

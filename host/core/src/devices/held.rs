@@ -42,7 +42,7 @@ impl AllDevices {
                 escape(&ids, 160)
             )));
         }
-        if held.iter().any(|(_, of)| of.ask.state == State::Recorded) {
+        if held.iter().any(|(_, of)| of.ask.state == State::Recorded || self.is_made_ready_no_more(of)) {
             return Ok(None);
         }
         let restored: Result<Vec<_>, _> = self.restored(who).await.into_iter().collect();
@@ -54,6 +54,13 @@ impl AllDevices {
 }
 
 impl AllDevices {
+    /// Whether a component made it ready in an earlier boot: what it did to the hardware is gone.
+    fn is_made_ready_no_more(&self, of: &Allocation) -> bool {
+        let resource = || self.registry.resource(&ResourceName::try_new(&of.ask.resource).ok()?);
+        let has_lifecycle = || resource().is_some_and(|resource| resource.core.calls().has_lifecycle());
+        holds(of) && self.allocations.is_of_earlier_boot(of) && has_lifecycle()
+    }
+
     /// An allocation, as its consumer was told.
     pub(super) fn granted(&self, id: AllocationId, of: &Allocation) -> Option<Granted> {
         Some(Granted {
@@ -63,7 +70,8 @@ impl AllDevices {
             ids: offered(of),
             reply: Arc::new(of.ask.reply.as_ref().map(StoredReply::to_reply).unwrap_or_default()),
             left: self.allocations.left(of),
-            told: of.ask.state != State::Recorded,
+            told: of.ask.state != State::Recorded && !self.is_made_ready_no_more(of),
+            earlier_boot: self.allocations.is_of_earlier_boot(of),
         })
     }
 }

@@ -11,6 +11,8 @@ use devgate_policy::Derived;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// What is the device's own fault, and not the host's or its component's.
+const FAULTS: [Cause; 4] = [Cause::HardwareGone, Cause::HardwareChanged, Cause::Unlisted, Cause::Unhealthy];
 /// Devices whose health is logged one by one when it changes; more at once are counted.
 const LOGGED_AT_ONCE: usize = 16;
 /// How long nothing is offered while it is not known what pods have: the kubelet tells at once, if it is there.
@@ -58,12 +60,17 @@ impl Plugin {
                 list.devices.extend(replica_ids(&unit.id, replicas).map(|id| {
                     let unhealthy = causes.reason().cloned();
                     let facts = told.as_ref().and_then(|told| told.get(&unit.id)).map(|facts| {
-                        // A scheduler knows which claims have it.
-                        let held = taken_by(taken, &id, replicas, false).or_else(with_pods);
-                        if held.is_none() { Arc::clone(facts) } else { Arc::new(Facts { held, ..(**facts).clone() }) }
+                        // Its scheduler knows which claims of the driver have it.
+                        let driver = dra.map(|dra| dra.driver.as_str());
+                        let held = taken_by(taken, &id, replicas, driver).or_else(with_pods);
+                        let is_faulty = FAULTS.iter().any(|cause| causes.has(*cause));
+                        if held.is_none() && !is_faulty {
+                            return Arc::clone(facts);
+                        }
+                        Arc::new(Facts { held, is_faulty, ..(**facts).clone() })
                     });
                     let in_use = || {
-                        let who = taken_by(taken, &id, replicas, true).filter(|_| told.is_none())?;
+                        let who = taken_by(taken, &id, replicas, None).filter(|_| told.is_none())?;
                         Some(format!("it is in use by {who}").into())
                     };
                     Device { unhealthy: unhealthy.or_else(in_use), facts, numa_nodes: unit.numa_nodes.clone(), id }
@@ -158,10 +165,11 @@ impl Plugin {
     }
 }
 
-/// Who has an id that says itself when it is done.
-fn taken_by(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32, with_claims: bool) -> Option<Arc<str>> {
+/// Who has an id that says itself when it is done, and is no claim of this driver.
+fn taken_by(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32, but: Option<&str>) -> Option<Arc<str>> {
     let (taken, wanted) = (taken?, take(id, None, replicas)?);
-    let by = taken.iter().find(|by| by.take.excludes(&wanted) && (with_claims || !by.is_claim))?;
+    let is_other = |by: &&TakenBy| but.is_none() || by.driver.as_deref() != but;
+    let by = taken.iter().filter(is_other).find(|by| by.take.excludes(&wanted))?;
     Some(Arc::clone(&by.who))
 }
 

@@ -9,6 +9,7 @@ use crate::loader::LoadFailure;
 use crate::look::{Found, all_verdicts};
 use crate::status::State;
 use crate::survey::Surveyed;
+use devgate_policy::PluginPolicy;
 use devgate_types::{CallError, ResourceName, UnitId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -127,6 +128,14 @@ impl Plugin {
     }
 
     fn lost_by(&self, candidate: &Candidate) -> Option<ReloadProblem> {
+        let driver = |policy: &PluginPolicy| policy.dra.as_ref().map(|dra| dra.driver.clone());
+        let (was, is) = (driver(self.policy()), driver(&candidate.calls.grants.policy));
+        if let Some(was) = was.filter(|was| is.as_ref() != Some(was) && self.core.allocations.has_claims(was)) {
+            let name = self.core.name();
+            return Some(ReloadProblem(format!(
+                "plugin {name}: claims have devices of driver {was}, and its pods could not end without it; wait until they are gone, or force it"
+            )));
+        }
         let held = self.core.ledger.held(self.core.index);
         let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
         // One replica has the unit's own id, several have numbers behind it.

@@ -48,7 +48,7 @@ impl<'a> Attempt<'a> {
     pub(super) async fn begin(who: &Consumer, part: &'a Part<'a>, ids: &[UnitId]) -> Result<Self, AllocateError> {
         let resource = part.resource;
         let (calls, snapshot) = (resource.core.calls(), resource.snapshot());
-        let units = resource.look_up(&snapshot, ids, |_| false)?;
+        let units = resource.look_up(&snapshot, ids, |_| part.mode == Mode::Observe)?;
         let replicas = calls.grants.policy.replicas;
         let mut attempt = Self {
             take: part.ids.iter().filter_map(|id| take(id, part.share, replicas)).collect(),

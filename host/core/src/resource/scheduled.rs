@@ -64,7 +64,8 @@ impl Scheduled {
                 tracing::warn!(plugin, family = "guest", "plugin {plugin}: device {id}: dra: {missing}; {so}");
             }
             if !by_policy.is_less {
-                let facts = Facts { attributes: by_policy.attributes, capacity: by_policy.capacity, held: None };
+                let facts =
+                    Facts { attributes: by_policy.attributes, capacity: by_policy.capacity, ..Facts::default() };
                 told.insert(unit.id.clone(), Arc::new(with_own(facts, node, offered, unit)));
             }
         }

@@ -302,7 +302,7 @@ async fn a_scheduler_is_told_what_the_policy_names_and_who_else_has_a_device() {
     let dir = tempfile::tempdir().unwrap();
     let with = "    dra: {driver: gpu.fake.com, attributes: {kind: \"gpu\", absent: \"{property.none}\"}}\n    health:";
     let policy = POLICY.replace("    health:", with);
-    let (_world, gpus, devices) = host(dir.path(), &policy, Fake::gpus()).await;
+    let (mut world, gpus, devices) = host(dir.path(), &policy, Fake::gpus()).await;
     assert_eq!(gpus.driver().map(|driver| driver.name.as_str()), Some("gpu.fake.com"));
     let facts = |n: usize| {
         let list = std::sync::Arc::clone(&gpus.devices().borrow());
@@ -321,9 +321,42 @@ async fn a_scheduler_is_told_what_the_policy_names_and_who_else_has_a_device() {
         ]
     );
     get(&devices, &claim("gpu.fake.com", "uid"), &[ask(&[FIRST])]).await.unwrap();
-    get(&devices, &lease("job1"), &[ask(&[SECOND])]).await.unwrap();
+    get(&devices, &claim("other.fake.com", "uid"), &[ask(&[SECOND])]).await.unwrap();
     let held =
         |list: &DeviceList| list.devices.iter().map(|device| device.facts.as_ref()?.held.clone()).collect::<Vec<_>>();
-    wait(&gpus, |list| held(list) == [None, Some("lease job1".into())]).await;
+    wait(&gpus, |list| held(list) == [None, Some("claim uid of other.fake.com".into())]).await;
     listed(&gpus, [None, None]).await;
+    // Its pods could not end without the driver.
+    let renamed = parse(&policy.replace("driver: gpu.fake.com", "driver: gpus.fake.com"));
+    let why = world.plugins.reload(&renamed, false).await.unwrap_err().to_string();
+    assert!(why.contains("claims have devices of driver gpu.fake.com"), "{why}");
+    devices.release(&claim("gpu.fake.com", "uid"), BOUND).await;
+    world.plugins.reload(&renamed, false).await.unwrap();
+}
+
+/// What a component does to hardware for a claim is gone when the node has booted, and nobody asks for it but who asks for the claim.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_made_ready_in_an_earlier_boot_is_made_ready_again() {
+    let (dir, script, who) = (tempfile::tempdir().unwrap(), Script::default(), claim("gpu.fake.com", "uid"));
+    let boot = |allocations: &Allocations, id: &str| allocations.is_in_boot(Some(id.to_owned()));
+    let allocations = Allocations::of_new_node(dir.path()).unwrap();
+    let (world, _gpus) = ready(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
+    boot(&allocations, "one");
+    get(&world.plugins.devices(), &who, &[ask(&[FIRST])]).await.unwrap();
+    let held = world.plugins.devices().held(&who).remove(0);
+    assert!(held.told && !held.earlier_boot);
+    drop((world, allocations));
+    for (id, is_earlier) in [("one", false), ("two", true)] {
+        let allocations = Allocations::open(dir.path()).unwrap();
+        let (world, gpus) = super::held_units::world(&policy(), script.gpus(), &allocations, HoldersFeed::none()).await;
+        wait(&gpus, |list| list.devices.iter().filter(|device| device.unhealthy.is_none()).count() == 1).await;
+        boot(&allocations, id);
+        let held = world.plugins.devices().held(&who).remove(0);
+        assert_eq!((held.told, held.earlier_boot), (!is_earlier, is_earlier), "{id}");
+        script.forget();
+        get(&world.plugins.devices(), &who, &[ask(&[FIRST])]).await.unwrap();
+        let said = ["release", "prepare", "allocate"].map(|call| format!("{call} {FIRST}"));
+        assert_eq!(script.said(), if is_earlier { said.to_vec() } else { Vec::new() }, "{id}");
+        drop((world, allocations));
+    }
 }
