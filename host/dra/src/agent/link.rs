@@ -17,7 +17,7 @@ use tokio::time::Instant;
 const SHORTEST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The pause before an attempt that a claim waits for.
+/// The longest pause before an attempt that a claim waits for.
 const WHERE_ASKED: Duration = Duration::from_secs(1);
 
 /// Why a connection is over.
@@ -59,20 +59,21 @@ async fn connected(agent: &Agent, settle: Duration) {
         if since.elapsed() > LONGEST {
             pause = pauses();
         }
+        let asked = async {
+            is_asked(agent).await;
+            tokio::time::sleep(WHERE_ASKED).await;
+        };
         tokio::select! {
             () = tokio::time::sleep(pause.pause()) => {}
-            () = is_asked(agent) => tokio::time::sleep(WHERE_ASKED).await,
+            () = asked => {}
         }
     }
 }
 
-/// Waits until a claim is asked for.
+/// Waits until a claim is asked for: one that a connection took with it is still to be.
 async fn is_asked(agent: &Agent) {
-    loop {
+    while agent.asks.lock().is_empty() {
         agent.wake.notified().await;
-        if !agent.asks.lock().is_empty() {
-            return;
-        }
     }
 }
 

@@ -175,6 +175,26 @@ async fn dra18_a_claim_that_is_asked_for_before_the_agent_is_there_waits_for_it(
 }
 
 #[tokio::test]
+async fn dra18_a_question_that_a_connection_took_with_it_is_asked_again_soon() {
+    let world = World::idle();
+    world.start(|config| (config.ask_timeout, config.prepare_timeout) = (LONG, LONG));
+    world.registered(crate::devices::DRIVER).await;
+    world.allocate("a", &[given("gpu", "gpu0")]);
+    // So long that the pause after it is over 3 s.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    world.agent.manner(Manner::Garbage(b"{}\n"));
+    world.agent.begin();
+    world.until("it is connected", || world.watch.status().unwrap().agent.connected).await;
+    let (prepared, broken) = tokio::join!(world.prepare_one("a"), async {
+        world.until("it is asked", || world.agent.asked() == 1).await;
+        world.agent.manner(Manner::Honest);
+        Instant::now()
+    });
+    assert_eq!(prepared, Ok(vec![device("a", "gpu", "gpu0")]));
+    assert!(broken.elapsed() < Duration::from_secs(2), "{:?}", broken.elapsed());
+}
+
+#[tokio::test]
 async fn dra19_a_component_that_hangs_costs_its_claim_and_no_other() {
     let world = World::new().await;
     world.devices.hangs.lock().unwrap().insert("gpu0".into());
