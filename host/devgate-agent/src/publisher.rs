@@ -205,16 +205,21 @@ impl Publisher {
                 tracing::info!("API server: is of version {}", devgate_types::escape(&version, 64));
                 self.version = Some(version);
                 self.dropped.clear();
-                for driver in self.drivers.values_mut() {
-                    driver.accepted.clear();
-                }
-                let names: Vec<String> = self.drivers.keys().cloned().collect();
-                for name in names {
-                    self.disturbed(&name, "the API server may keep more of it now");
-                    self.answer(&name);
-                }
+                self.write_all_of_it();
             }
             Err(failure) => tracing::debug!("{failure}"),
+        }
+    }
+
+    /// What was not kept is sent again, and the host is told what is dropped still.
+    fn write_all_of_it(&mut self) {
+        for driver in self.drivers.values_mut() {
+            driver.accepted.clear();
+        }
+        let names: Vec<String> = self.drivers.keys().cloned().collect();
+        for name in names {
+            self.disturbed(&name, "the API server may keep more of it now");
+            self.answer(&name);
         }
     }
 

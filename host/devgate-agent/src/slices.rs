@@ -14,7 +14,7 @@ mod tests;
 pub(crate) use check::{check, is_driver};
 pub(crate) use cut::{Wanted, cut, pressing};
 pub(crate) use digest::Digest;
-pub(crate) use kept::missing;
+pub(crate) use kept::{kept, missing};
 pub(crate) use name::{is_label, is_subdomain};
 pub(crate) use plan::{Next, Pool};
 pub(crate) use seen::{Seen, body};

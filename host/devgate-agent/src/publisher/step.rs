@@ -2,7 +2,7 @@
 
 use super::{Driver, Publisher};
 use crate::server::{Failure, Kind};
-use crate::slices::{Next, Pool, Seen, body, missing};
+use crate::slices::{Next, Pool, Seen, body, kept, missing};
 use k8s_openapi::api::resource::v1::ResourceSlice;
 
 impl Publisher {
@@ -74,8 +74,8 @@ impl Publisher {
                 match answer {
                     Ok(came) => {
                         let dropped = missing(&slice.spec, &came.spec);
-                        let seen = Seen::of(came);
-                        self.written(name, digest, seen, &dropped, generation);
+                        self.written(name, digest, Seen::of(came), &dropped, generation);
+                        self.keeps(&kept(&slice.spec, &dropped));
                     }
                     Err(failure) => self.failed_with(name, &slice_name, &failure).await,
                 }
@@ -119,6 +119,20 @@ impl Publisher {
             }
         }
         self.seen.insert(seen.name.clone(), seen);
+    }
+
+    /// The API server keeps these fields: others than before may be switched on by now, in the same version.
+    fn keeps(&mut self, fields: &[&'static str]) {
+        let mut keeps_more = false;
+        for field in fields {
+            if self.dropped.remove(field) {
+                tracing::info!("API server: keeps {field} of devices now");
+                keeps_more = true;
+            }
+        }
+        if keeps_more {
+            self.write_all_of_it();
+        }
     }
 
     /// Deletes a slice; one that is not there is deleted.

@@ -23,6 +23,22 @@ pub(crate) fn missing(sent: &ResourceSliceSpec, came: &ResourceSliceSpec) -> Vec
     missing
 }
 
+/// Names of fields that were sent and came back, where these did not.
+pub(crate) fn kept(sent: &ResourceSliceSpec, missing: &[&'static str]) -> Vec<&'static str> {
+    let mut kept = Vec::new();
+    let is_lost = |name| missing.contains(&name) || missing.contains(&"devices");
+    let mut look = |name, has: fn(&Device) -> bool| {
+        if !is_lost(name) && sent.devices.iter().flatten().any(has) {
+            kept.push(name);
+        }
+    };
+    look("devices", |_| true);
+    look("attributes", |sent| sent.attributes.as_ref().is_some_and(|all| !all.is_empty()));
+    look("capacity", |sent| sent.capacity.as_ref().is_some_and(|all| !all.is_empty()));
+    look("taints", |sent| sent.taints.as_ref().is_some_and(|all| !all.is_empty()));
+    kept
+}
+
 fn taints(device: &Device) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
     let taints = device.taints.iter().flatten();
     taints.map(|taint| (taint.key.as_str(), taint.effect.as_str(), taint.value.as_deref()))

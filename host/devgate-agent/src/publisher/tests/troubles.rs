@@ -151,6 +151,29 @@ async fn a_field_that_is_dropped_is_said_and_written_once() {
 }
 
 #[tokio::test]
+async fn a_field_that_is_kept_again_is_said_and_all_of_it_written() {
+    let (fake, other) = (Fake::new(), "nic.example.com");
+    fake.with(|state| state.drops_taints = true);
+    let mut host = Host::of(&fake).await;
+    let mut all = devices(2);
+    taint(&mut all[0]);
+    for driver in [DRIVER, other] {
+        host.publish(driver, &all).await;
+        assert_eq!(host.hear().await, (driver.to_owned(), Some(1), vec!["taints".to_owned()], String::new()));
+    }
+    // Switched on, in the same version; found by the next list.
+    fake.with(|state| state.drops_taints = false);
+    taint(&mut all[1]);
+    host.publish(DRIVER, &all).await;
+    let mut told = [host.hear().await, host.hear().await];
+    told.sort();
+    assert_eq!(told, [DRIVER, other].map(|driver| (driver.to_owned(), Some(1), Vec::new(), String::new())));
+    let taints = |name: &str| fake.with(|state| state.slices[name]["spec"]["devices"][0]["taints"].clone());
+    assert_eq!(taints(&format!("00000-{other}-node-1")), taints(FIRST));
+    assert_eq!(taints(FIRST)[0]["key"], "devgate.dev/unhealthy");
+}
+
+#[tokio::test]
 async fn a_server_without_the_api_is_said_to_have_none() {
     let fake = Fake::new();
     for _ in 0..3 {
