@@ -23,8 +23,10 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
     let config = Arc::new(config);
     let (agent, claims) = (Arc::new(Agent::new(&config)), Arc::new(Claims::new(Arc::clone(&config.keeper))));
     config.watch.begins(&agent);
+    let has_claims = !claims.all().is_empty();
     let around = async {
-        tokio::join!(agent::keep(&agent, config.drivers_settle), leftovers::look(&config, &agent, &claims));
+        let keep = agent::keep(&agent, config.drivers_settle, has_claims);
+        tokio::join!(keep, leftovers::look(&config, &agent, &claims));
     };
     tokio::pin!(around);
     let mut drivers = Drivers {

@@ -27,22 +27,22 @@ enum End {
     Failed(String),
 }
 
-/// Is connected, for as long as it is polled.
-pub(crate) async fn keep(agent: &Agent, settle: Duration) {
+/// Is connected, for as long as it is polled: as soon as there is a driver, or at once where claims have something of any.
+pub(crate) async fn keep(agent: &Agent, settle: Duration, has_claims: bool) {
     tokio::select! {
-        () = connected(agent, settle) => {}
+        () = connected(agent, settle, has_claims) => {}
         () = agent.follow_names() => {}
     }
 }
 
-async fn connected(agent: &Agent, settle: Duration) {
+async fn connected(agent: &Agent, settle: Duration, has_claims: bool) {
     let Some(path) = agent.path.clone() else {
         return std::future::pending().await;
     };
     let pauses = || Backoff::new(SHORTEST, LONGEST);
     let (mut pause, mut is_said) = (pauses(), false);
     let until = Instant::now() + settle;
-    while agent.names().is_empty() {
+    while agent.names().is_empty() && !has_claims {
         agent.wake.notified().await;
     }
     let is_early = || agent.named.is_none() && agent.asks.lock().is_empty();

@@ -1,11 +1,12 @@
 //! Line 25: claims that the kubelet did not end.
 
-use crate::devices::DRIVER;
+use crate::devices::{DRIVER, GPU};
 use crate::fake_agent::{Manner, given};
 use crate::world::{World, consumer};
-use devgate_agent_protocol::Claim;
+use devgate_agent_protocol::{Claim, ToAgent};
 use devgate_core::Devices as _;
 use devgate_dra::ClaimName;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 #[tokio::test]
@@ -46,4 +47,21 @@ async fn dra25_what_is_left_is_released_with_both_witnesses_and_never_with_one()
     world.until("it is released", || !is_held()).await;
     assert!(world.agent.asked() >= asked + 2, "it was gone twice");
     world.until("its file is gone", || world.files().is_empty()).await;
+}
+
+#[tokio::test]
+async fn dra25_what_is_left_of_a_driver_that_the_policy_has_no_more_is_released() {
+    let world = World::idle();
+    world.devices.offer(&[]);
+    world.devices.hold(consumer("a"), GPU, "gpu0", true, "gpu node-1 team claim-a");
+    *world.in_use.lock().unwrap() = Some(BTreeSet::new());
+    world.agent.begin();
+    let named = tokio::sync::watch::Sender::new(BTreeSet::new());
+    world.start(|config| {
+        config.named = Some(named.subscribe());
+        config.leftovers_first = Duration::from_millis(50);
+        config.leftovers_every = Duration::from_millis(50);
+    });
+    world.until("it is released", || world.devices.held(&consumer("a")).is_empty()).await;
+    assert_eq!(world.agent.heard.borrow()[0].1, ToAgent::Drivers(Vec::new()));
 }
