@@ -86,7 +86,9 @@ impl Lists {
         let hidden = |device: &Listed| self.flaps.hidden(&device.name, at);
         let shown = |device: &Listed| device.unhealthy.is_none() && hidden(device).is_none();
         let flapping = now.devices.iter().filter_map(|device| Some(hidden(device)?.1)).min();
-        let devices = now.devices.iter().map(|device| published(device, shown(device), now.driver.evicts));
+        // What a scheduler must know of it and the component does not say keeps it back: claims may have it already.
+        let known = now.devices.iter().filter(|device| device.facts.is_some());
+        let devices = known.map(|device| published(device, shown(device), now.driver.evicts));
         let devices: Vec<Device> = devices.filter(|device| taints_are_kept || device.taints.is_empty()).collect();
         let healthy = now.devices.iter().filter(|device| shown(device)).map(|device| device.name.clone()).collect();
         self.healthy = healthy;

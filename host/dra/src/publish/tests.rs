@@ -7,7 +7,7 @@ const START: Duration = Duration::from_secs(0);
 
 /// Two devices, of which one is as it is said.
 fn inventory(unhealthy: Option<&str>, evicts: bool, facts: Facts) -> Inventory {
-    let device = |id: &str| offer::Device { id: id.into(), ..offer::Device::default() };
+    let device = |id: &str| offer::Device { id: id.into(), facts: Some(Arc::default()), ..offer::Device::default() };
     let a = offer::Device { unhealthy: unhealthy.map(Into::into), facts: Some(Arc::new(facts)), ..device("a") };
     let offers: DriverOffers = [Fixed::offer(DeviceList { devices: vec![a, device("b")] }, evicts)].into();
     Inventory::of(&offers).unwrap()

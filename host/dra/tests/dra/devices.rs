@@ -27,7 +27,8 @@ pub(crate) struct Listed {
 impl Listed {
     pub(crate) fn new(name: &str, driver: Option<&str>, ids: &[&str]) -> Arc<Self> {
         let driver = driver.map(|name| Driver { name: name.into(), evicts: false, admin: name == "admin.vendor.com" });
-        let devices = ids.iter().map(|id| Device { id: (*id).to_owned(), ..Device::default() }).collect();
+        let device = |id: &&str| Device { id: (*id).to_owned(), facts: Some(Arc::default()), ..Device::default() };
+        let devices = ids.iter().map(device).collect();
         let devices = watch::Sender::new(Arc::new(DeviceList { devices }));
         Arc::new(Self { name: resource(name), driver, devices })
     }

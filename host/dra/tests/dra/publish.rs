@@ -1,7 +1,8 @@
 //! Lines 27 and 33: what the agent is told to publish.
 
 use crate::devices::{DRIVER, Listed};
-use crate::world::{LONG, World};
+use crate::fake_agent::given;
+use crate::world::{LONG, World, device};
 use devgate_agent_protocol::{Effect, FromAgent, ToAgent};
 use devgate_core::offer::{Facts, Value};
 use std::sync::Arc;
@@ -47,6 +48,19 @@ async fn dra27_where_taints_are_dropped_devices_are_left_out() {
     world.agent.says.lock().unwrap().published = Some(fine);
     world.gpus.change("gpu1", |device| device.unhealthy = None);
     world.until("it is back", || world.agent.lists(DRIVER).last().is_some_and(|list| list.len() == 6)).await;
+}
+
+#[tokio::test]
+async fn dra35_a_device_that_lacks_what_is_required_is_not_published_and_stays_its_claims() {
+    let world = World::new().await;
+    world.agent.list(DRIVER, 1).await;
+    world.allocate("a", &[given("gpu", "gpu1")]);
+    world.gpus.change("gpu1", |device| device.facts = None);
+    let names: Vec<_> = world.agent.list(DRIVER, 2).await.into_iter().map(|device| device.name).collect();
+    assert_eq!(names, ["gpu0", "gpu2", "gpu3", "nic0", "nic1"]);
+    // It was scheduled before.
+    assert_eq!(world.prepare_one("a").await, Ok(vec![device("a", "gpu", "gpu1")]));
+    assert_eq!(world.status(DRIVER).unwrap().devices, 6);
 }
 
 #[tokio::test]
