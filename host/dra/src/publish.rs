@@ -61,10 +61,41 @@ pub(crate) async fn run(driver: &Driver) {
 
 /// What was published last, and what came and went.
 struct Lists {
-    flaps: Flaps,
+    unhealthy: Coming,
+    held: Coming,
     sent: Option<(Arc<[Device]>, Instant)>,
-    /// Names of those that had no fault in the list of before.
-    healthy: Vec<String>,
+}
+
+/// Something that keeps pods from devices, comes at once, and goes ever later from those from which it comes again and again.
+struct Coming {
+    /// Of a device, or of one that is not there.
+    is: fn(Option<&Listed>) -> bool,
+    flaps: Flaps,
+    /// Names of those that were shown without it.
+    without: Vec<String>,
+}
+
+impl Coming {
+    fn new(is: fn(Option<&Listed>) -> bool) -> Self {
+        Self { is, flaps: Flaps::new(TAINTS_EVERY), without: Vec::new() }
+    }
+
+    /// Notes what devices have by now.
+    fn note(&mut self, now: &Inventory, at: Instant) {
+        let is_without = |name: &str| !(self.is)(now.device(name));
+        self.flaps.note(is_without, self.without.iter().map(String::as_str), at);
+        let without = now.devices.iter().filter(|device| !self.is_shown(device, at));
+        self.without = without.map(|device| device.name.clone()).collect();
+    }
+
+    fn is_shown(&self, device: &Listed, at: Instant) -> bool {
+        (self.is)(Some(device)) || self.until(device, at).is_some()
+    }
+
+    /// Until when it is shown although it is gone.
+    fn until(&self, device: &Listed, at: Instant) -> Option<Instant> {
+        self.flaps.hidden(&device.name, at).map(|(_, until)| until)
+    }
 }
 
 /// What to publish.
@@ -77,21 +108,26 @@ struct Next {
 
 impl Lists {
     fn new() -> Self {
-        Self { flaps: Flaps::new(TAINTS_EVERY), sent: None, healthy: Vec::new() }
+        let is_unhealthy = |device: Option<&Listed>| device.is_none_or(|device| device.unhealthy.is_some());
+        let held = |device: Option<&Listed>| {
+            let facts = device.and_then(|device| device.facts.as_ref());
+            facts.is_some_and(|facts| facts.held.is_some())
+        };
+        Self { unhealthy: Coming::new(is_unhealthy), held: Coming::new(held), sent: None }
     }
 
     fn next(&mut self, now: &Inventory, taints_are_kept: bool, at: Instant) -> Next {
-        let is_healthy = |name: &str| now.device(name).is_some_and(|device| device.unhealthy.is_none());
-        self.flaps.note(is_healthy, self.healthy.iter().map(String::as_str), at);
-        let hidden = |device: &Listed| self.flaps.hidden(&device.name, at);
-        let shown = |device: &Listed| device.unhealthy.is_none() && hidden(device).is_none();
-        let flapping = now.devices.iter().filter_map(|device| Some(hidden(device)?.1)).min();
+        self.unhealthy.note(now, at);
+        self.held.note(now, at);
+        let until = |device| self.unhealthy.until(device, at).into_iter().chain(self.held.until(device, at));
+        let flapping = now.devices.iter().flat_map(until).min();
         // What a scheduler must know of it and the component does not say keeps it back: claims may have it already.
         let known = now.devices.iter().filter(|device| device.facts.is_some());
-        let devices = known.map(|device| published(device, shown(device), now.driver.evicts));
+        let devices = known.map(|device| {
+            let unhealthy = self.unhealthy.is_shown(device, at);
+            published(device, unhealthy, self.held.is_shown(device, at), now.driver.evicts)
+        });
         let devices: Vec<Device> = devices.filter(|device| taints_are_kept || device.taints.is_empty()).collect();
-        let healthy = now.devices.iter().filter(|device| shown(device)).map(|device| device.name.clone()).collect();
-        self.healthy = healthy;
         let due = match &self.sent {
             None => at,
             Some((sent, _)) if **sent == *devices => return Next { devices: None, again: flapping },
@@ -114,14 +150,11 @@ fn is_as_available(one: &[Device], other: &[Device]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
-fn published(device: &Listed, is_healthy: bool, evicts: bool) -> Device {
+fn published(device: &Listed, is_unhealthy: bool, is_held: bool, evicts: bool) -> Device {
     let taint = |key: &str, effect| Taint { key: key.to_owned(), value: None, effect };
     let unhealthy = if evicts && device.unhealthy.is_some() { Effect::NoExecute } else { Effect::NoSchedule };
     let facts = device.facts.as_deref();
-    let taints = [
-        (!is_healthy).then(|| taint(UNHEALTHY, unhealthy)),
-        facts.and_then(|facts| facts.held.as_ref()).map(|_| taint(HELD, Effect::NoSchedule)),
-    ];
+    let taints = [is_unhealthy.then(|| taint(UNHEALTHY, unhealthy)), is_held.then(|| taint(HELD, Effect::NoSchedule))];
     let attributes = facts.iter().flat_map(|facts| &facts.attributes);
     Device {
         name: device.name.clone(),

@@ -51,10 +51,21 @@ fn what_only_says_more_waits_ten_seconds() {
 
 #[test]
 fn dra37_what_flaps_costs_two_lists_a_minute_in_the_end() {
-    let late: Vec<_> =
-        published_at(1_800, |tenth| healthy(tenth % 30 < 20)).into_iter().filter(|at| *at > 600.0).collect();
-    assert!(late.len() <= 41, "{late:?}");
-    assert!(late.len() >= 10, "it is of use in between: {late:?}");
+    let lease = |is: bool| Facts { held: is.then(|| "lease job".into()), ..Facts::default() };
+    let ways: [&dyn Fn(bool) -> Inventory; 2] = [&healthy, &|is| inventory(None, false, lease(!is))];
+    for flaps in ways {
+        let late: Vec<_> =
+            published_at(1_800, |tenth| flaps(tenth % 30 < 20)).into_iter().filter(|at| *at > 600.0).collect();
+        assert!(late.len() <= 41, "{late:?}");
+        assert!(late.len() >= 10, "it is of use in between: {late:?}");
+    }
+}
+
+#[test]
+fn one_lease_alone_is_seen_at_once_and_so_is_its_end() {
+    let held = |tenth| (20..50).contains(&tenth).then(|| "lease job".into());
+    let at = |tenth| inventory(None, false, Facts { held: held(tenth), ..Facts::default() });
+    assert_eq!(published_at(10, at), [0.0, 2.0, 5.0]);
 }
 
 #[test]
