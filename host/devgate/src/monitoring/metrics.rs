@@ -266,6 +266,13 @@ fn kubelet(report: &Report, out: &mut Series) {
         ];
         out.all(&name, values);
     }
+    // What is given by claims has its driver's.
+    for resource in report.plugins.iter().flat_map(|plugin| &plugin.resources) {
+        let Some(driver) = report.driver(&resource.name) else { continue };
+        let name = [("resource", resource.name.as_str())];
+        out.one_of("devgate_kubelet_phase", &name, "phase", Phase::ALL.map(Phase::as_str), driver.phase.as_str());
+        out.all(&name, [("devgate_kubelet_registered", flag(driver.phase == devgate_dra::Phase::Registered))]);
+    }
 }
 
 /// Seconds since 1970.
