@@ -23,6 +23,8 @@ pub struct Container {
     /// Which ones, by resource, where it is not left to plugin and kubelet. No kubelet knows this: it stands for what one
     /// may choose by chance.
     pub chosen: BTreeMap<String, BTreeSet<String>>,
+    /// The names of the claims that it uses. They are taken as prepared: no driver is asked.
+    pub claims: BTreeSet<String>,
 }
 
 impl Pod {
@@ -42,6 +44,7 @@ impl Container {
             init: false,
             resources: resources.iter().map(|&(resource, count)| (resource.to_owned(), count)).collect(),
             chosen: BTreeMap::new(),
+            claims: BTreeSet::new(),
         }
     }
 

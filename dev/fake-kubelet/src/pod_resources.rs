@@ -14,10 +14,13 @@ use super::devices::Allocation;
 use super::{Container, PodsAnswer, Server, StandIn};
 use devgate_kubelet::api::pods::pod_resources_lister_server::{PodResourcesLister, PodResourcesListerServer};
 use devgate_kubelet::api::pods::{
-    ContainerDevices, ContainerResources, ListPodResourcesRequest, ListPodResourcesResponse, NumaNode, PodResources,
-    SOCKET, TopologyInfo,
+    ContainerDevices, ContainerResources, DynamicResource, ListPodResourcesRequest, ListPodResourcesResponse, NumaNode,
+    PodResources, SOCKET, TopologyInfo,
 };
 use devgate_kubelet::transport::{Incoming, bind};
+
+/// The namespace of all pods.
+const NAMESPACE: &str = "default";
 
 /// Calls a second, and at once (`pkg/kubelet/apis/podresources/constants.go`).
 const RATE: f64 = 100.0;
@@ -72,16 +75,18 @@ impl StandIn {
             state.node.clone()
         };
         let listed = |name: &String| self.shared.config.version.lists_ended_pods() || node.active.contains(name);
+        let claim = |name: &String| DynamicResource { claim_namespace: NAMESPACE.to_owned(), claim_name: name.clone() };
         let specs = self.specs();
         let pods = specs.iter().filter(|(name, _)| listed(name)).map(|(name, pod)| {
             let has = |container: &Container| node.pods.get(name)?.get(&container.name);
             let containers = pod.containers.iter().filter(|container| !container.init);
             PodResources {
                 name: name.clone(),
-                namespace: "default".to_owned(),
+                namespace: NAMESPACE.to_owned(),
                 containers: containers
                     .map(|container| ContainerResources {
                         name: container.name.clone(),
+                        dynamic_resources: container.claims.iter().map(claim).collect(),
                         devices: has(container).into_iter().flat_map(|has| devices(&node, has)).collect(),
                         ..ContainerResources::default()
                     })

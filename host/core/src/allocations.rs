@@ -42,7 +42,7 @@ use journal::Book;
 #[cfg(test)]
 pub(crate) use journal::snapshot_of_format;
 pub(crate) use learn::learn;
-pub use look::{Listed, Recorded};
+pub use look::{Listed, ListedClaim, Recorded};
 pub(crate) use note::Giving;
 use past::Past;
 use record::AllocatedUnit;

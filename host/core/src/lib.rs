@@ -59,7 +59,8 @@ mod watcher;
 mod when;
 
 pub use allocations::{
-    AllocationId, Allocations, AllocationsError, Consumer, Listed, Mode, NotForgotten, Recorded, accept, forget,
+    AllocationId, Allocations, AllocationsError, Consumer, Listed, ListedClaim, Mode, NotForgotten, Recorded, accept,
+    forget,
 };
 pub use backoff::Backoff;
 pub use devices::{Ask, Devices, Gone, Granted, Released};

@@ -5,7 +5,7 @@ use crate::exit::Coded;
 use crate::output::columns;
 use crate::{exit, in_use, output};
 use devgate_core::cleanup::{Cleaner, Leftover, Outcome, StateDir};
-use devgate_core::{NotLocked, StateDirLock};
+use devgate_core::{NotLocked, Recorded, StateDirLock};
 use devgate_device_plugin::front_end;
 use devgate_types::escape;
 use serde::Serialize;
@@ -135,12 +135,14 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
 /// Fails where a pod has what the state says was given.
 async fn not_in_use(args: &CleanupArgs, state: &StateDir) -> anyhow::Result<()> {
     // Unknown: it may be any.
-    let given = state.given();
+    let recorded = state.recorded();
+    let given = recorded.as_ref().map(Recorded::resources);
     if given.as_ref().is_some_and(BTreeSet::is_empty) {
         return Ok(());
     }
     let is_ours = |resource: &str, _: &str| given.as_ref().is_none_or(|given| given.contains(resource));
-    let used = in_use::by_pods(&args.kubelet.pod_resources(), is_ours).await;
+    let claims = recorded.as_ref().map(|recorded| recorded.claims().collect());
+    let used = in_use::find(&args.kubelet.pod_resources(), is_ours, claims).await;
     let Some(used) = used.map_err(|why| refuse(why.to_string()))? else {
         return Ok(());
     };

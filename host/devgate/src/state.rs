@@ -81,7 +81,8 @@ fn text(list: &List) -> String {
 fn refuse(dir: &Path, id: u64, kubelet: &KubeletArgs) -> Result<()> {
     let refused = |why: String| exit::with_code(exit::FOUND, format!("allocation {id}: {why}; nothing was forgotten"));
     let none = "there is none; `devgate state list` shows those that there are";
-    let listed = read(dir)?.allocations().find(|listed| listed.id == id);
+    let recorded = read(dir)?;
+    let listed = recorded.allocations().find(|listed| listed.id == id);
     let listed = listed.ok_or_else(|| refused(none.to_owned()))?;
     // One of several replicas has its number behind the unit's id.
     let is_of = |id: &str, unit: &str| {
@@ -91,8 +92,9 @@ fn refuse(dir: &Path, id: u64, kubelet: &KubeletArgs) -> Result<()> {
     let is_ours =
         |resource: &str, id: &str| resource == listed.resource && listed.units.iter().any(|unit| is_of(id, unit));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let claims = recorded.claims().filter(|claim| claim.allocation.id == id).collect();
     match runtime
-        .block_on(in_use::by_pods(&kubelet.pod_resources(), is_ours))
+        .block_on(in_use::find(&kubelet.pod_resources(), is_ours, Some(claims)))
         .map_err(|why| refused(why.to_string()))?
     {
         None => Ok(()),

@@ -16,7 +16,7 @@ mod in_use;
 mod record;
 mod unknown;
 
-pub use claims::claims;
+pub use claims::{claims, claims_in_use};
 pub use in_use::in_use;
 pub use unknown::Unknown;
 

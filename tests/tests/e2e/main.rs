@@ -19,6 +19,7 @@ mod call;
 mod chaos;
 mod check;
 mod check_nodes;
+mod claimed;
 mod cleanup;
 mod cncf_library;
 mod colour;

@@ -1,6 +1,7 @@
 //! What a state directory says, for a program that is no host.
 
 use super::allocation::{Allocation, AllocationId};
+use super::consumer::Consumer;
 use super::contents::Contents;
 use super::journal::{self, Book, Known};
 use super::older::{self, HandedOutThen, Kept, Older};
@@ -34,6 +35,17 @@ pub struct Listed {
     pub units: BTreeSet<String>,
     /// When it was acquired, in seconds since 1970, if that is known.
     pub since: Option<u64>,
+}
+
+/// What a claim of dynamic resource allocation has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedClaim {
+    /// The driver that it was given by.
+    pub driver: String,
+    /// What that noted with it.
+    pub tag: String,
+    /// What it has.
+    pub allocation: Listed,
 }
 
 impl Recorded {
@@ -78,6 +90,15 @@ impl Recorded {
         };
         let allocations = self.contents.allocations().map(|(id, allocation)| (id, &**allocation));
         allocations.filter(move |(_, allocation)| ours(allocation)).map(|(id, allocation)| Listed::of(id, allocation))
+    }
+
+    /// Those that claims have.
+    pub fn claims(&self) -> impl Iterator<Item = ListedClaim> + '_ {
+        self.contents.allocations().filter_map(|(id, allocation)| {
+            let Consumer::Claim { driver, .. } = &allocation.consumer else { return None };
+            let (driver, tag) = (driver.clone(), allocation.ask.tag.clone());
+            Some(ListedClaim { driver, tag, allocation: Listed::of(id, allocation) })
+        })
     }
 
     /// The resources of which something was handed out, but for what others than devgate's plugins gave.

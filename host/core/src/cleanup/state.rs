@@ -98,16 +98,15 @@ impl StateDir {
         Ok(Some(Self { path: path.to_owned(), dir, names }))
     }
 
-    /// The resources of which something was handed out, but for what others than devgate's plugins gave; `None` if what is kept cannot be
-    /// understood, and it may be any. Nothing is written.
+    /// What was handed out; `None` if what is kept cannot be understood, and it may be anything. Nothing is written.
     #[must_use]
-    pub fn given(&self) -> Option<BTreeSet<String>> {
+    pub fn recorded(&self) -> Option<Recorded> {
         let recorded = Recorded::read(&self.path).ok()?;
         // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what pods have
         // writes anew, and what was put aside says no more then.
         let is_aside = || fs::symlink_metadata(self.path.join(ASIDE)).is_ok();
         let is_known = recorded.incomplete.is_none() && !(recorded.is_absent && is_aside());
-        is_known.then(|| recorded.resources())
+        is_known.then_some(recorded)
     }
 }
 

@@ -254,7 +254,7 @@ fn given(files: &[(&str, &str)]) -> Option<BTreeSet<String>> {
     for (name, text) in files {
         fs::write(dir.path().join(name), text).unwrap();
     }
-    StateDir::look(dir.path()).unwrap().unwrap().given()
+    StateDir::look(dir.path()).unwrap().unwrap().recorded().map(|recorded| recorded.resources())
 }
 
 #[test]

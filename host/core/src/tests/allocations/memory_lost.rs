@@ -189,7 +189,11 @@ async fn what_others_gave_is_not_taken_for_given() {
     let file = dir.path().join("handed-out.json");
     std::fs::write(&file, "{").unwrap();
     let given = |resource: &str| {
-        let given = crate::cleanup::StateDir::look(dir.path()).unwrap().unwrap().given();
+        let given = crate::cleanup::StateDir::look(dir.path())
+            .unwrap()
+            .unwrap()
+            .recorded()
+            .map(|recorded| recorded.resources());
         given.is_none_or(|resources| resources.contains(resource))
     };
     let told_of =
