@@ -4,6 +4,7 @@
 use crate::claim::{Claim, ClaimError};
 use crate::files::FileError;
 use crate::keep::Keeper;
+use crate::lease::Unwritten;
 use crate::leases::RELEASE_PATIENCE;
 use crate::named::Named;
 use devgate_core::{Ask, Consumer, Devices, Granted, Released};
@@ -71,7 +72,10 @@ impl Claims {
         let held = self.devices().held(who);
         let is_new = held.iter().any(|granted| !granted.told) || held.is_empty();
         if is_new && !held.is_empty() {
-            // What was only noted may be of an earlier allocation.
+            // What was only noted may be of an earlier allocation, and a device that two files name is none.
+            for named in self.named(who) {
+                self.keeper.take_away(&named).map_err(Unwritten::from)?;
+            }
             self.devices().release(who, RELEASE_PATIENCE).await;
         }
         let given = self.put(who, self.devices().allocate(who, asks, None).await?).await;

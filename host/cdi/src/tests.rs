@@ -239,6 +239,7 @@ impl Devices for Fake {
                 reply: Arc::new(all),
                 left: ttl,
                 told: true,
+                earlier_boot: false,
             };
             self.held.lock().unwrap().push((who.clone(), granted.clone()));
             Ok(vec![granted])

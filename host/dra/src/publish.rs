@@ -152,8 +152,10 @@ fn is_as_available(one: &[Device], other: &[Device]) -> bool {
 
 fn published(device: &Listed, is_unhealthy: bool, is_held: bool, evicts: bool) -> Device {
     let taint = |key: &str, effect| Taint { key: key.to_owned(), value: None, effect };
-    let unhealthy = if evicts && device.unhealthy.is_some() { Effect::NoExecute } else { Effect::NoSchedule };
     let facts = device.facts.as_deref();
+    // A component that cannot be asked, or a disk that is full, ends no pod.
+    let is_faulty = facts.is_some_and(|facts| facts.is_faulty);
+    let unhealthy = if evicts && is_faulty { Effect::NoExecute } else { Effect::NoSchedule };
     let taints = [is_unhealthy.then(|| taint(UNHEALTHY, unhealthy)), is_held.then(|| taint(HELD, Effect::NoSchedule))];
     let attributes = facts.iter().flat_map(|facts| &facts.attributes);
     Device {

@@ -71,6 +71,7 @@ fn a_claims_file_says_of_which_allocation_it_is() {
         reply: Arc::default(),
         left: None,
         told: true,
+        earlier_boot: false,
     };
     let named = Named::new(who.clone(), granted);
     assert_eq!(named.file(), "devgate-gpu.vendor.com_claim=claim:17-3f2c.json");

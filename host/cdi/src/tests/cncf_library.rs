@@ -87,6 +87,7 @@ fn claim(number: u64, resource: ResourceName, id: &str) -> Named {
         reply: Arc::default(),
         left: None,
         told: true,
+        earlier_boot: false,
     };
     Named::new(who, granted)
 }

@@ -7,6 +7,7 @@ const START: Duration = Duration::from_secs(0);
 
 /// Two devices, of which one is as it is said.
 fn inventory(unhealthy: Option<&str>, evicts: bool, facts: Facts) -> Inventory {
+    let facts = Facts { is_faulty: unhealthy.is_some_and(|why| why != "not asked"), ..facts };
     let device = |id: &str| offer::Device { id: id.into(), facts: Some(Arc::default()), ..offer::Device::default() };
     let a = offer::Device { unhealthy: unhealthy.map(Into::into), facts: Some(Arc::new(facts)), ..device("a") };
     let offers: DriverOffers = [Fixed::offer(DeviceList { devices: vec![a, device("b")] }, evicts)].into();
@@ -80,6 +81,7 @@ fn taints_say_what_keeps_pods_away() {
         .into(),
         capacity: [("memory".to_owned(), 1 << 34)].into(),
         held: held.map(Into::into),
+        is_faulty: false,
     };
     let of = |unhealthy, evicts, held| {
         let now = inventory(unhealthy, evicts, facts(held));
@@ -91,7 +93,9 @@ fn taints_say_what_keeps_pods_away() {
     assert_eq!(taints(&of(None, true, None)), []);
     assert_eq!(taints(&of(Some("hot"), false, None)), [(unhealthy.clone(), Effect::NoSchedule)]);
     let both = of(Some("hot"), true, Some("lease job"));
-    assert_eq!(taints(&both), [(unhealthy, Effect::NoExecute), (held, Effect::NoSchedule)]);
+    assert_eq!(taints(&both), [(unhealthy.clone(), Effect::NoExecute), (held, Effect::NoSchedule)]);
+    // What is not the device's own fault ends no pod.
+    assert_eq!(taints(&of(Some("not asked"), true, None)), [(unhealthy, Effect::NoSchedule)]);
     assert_eq!(both.attributes["devgate.dev/numaNode"], Value::Int(1));
     assert_eq!(both.attributes["model"], Value::String("A1".into()));
     assert_eq!(both.attributes["driver"], Value::Version("1.2.3".into()));
@@ -107,6 +111,7 @@ fn dra37_ten_thousand_devices_are_told_in_one_line_in_bounded_time() {
             .collect(),
         capacity: [("memory".to_owned(), 1 << 36)].into(),
         held: None,
+        is_faulty: false,
     });
     let device = |n: usize| offer::Device {
         id: format!("0000:{n:05x}.0"),

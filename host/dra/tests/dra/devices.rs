@@ -147,6 +147,7 @@ impl Fake {
             reply: Arc::new(reply),
             left: None,
             told: true,
+            earlier_boot: false,
         }
     }
 
