@@ -164,6 +164,8 @@ pub struct Claim {
     pub devices: Vec<GivenDevice>,
     /// Whether the kubelet was told.
     pub told: bool,
+    /// Whether it was given in a boot before this one: no container has it since, unless it was prepared again.
+    pub earlier_boot: bool,
 }
 
 impl Claim {
@@ -177,6 +179,7 @@ impl Claim {
             resource: named.granted.resource.clone(),
             devices: named.granted.ids.iter().enumerate().map(device).collect(),
             told: named.granted.told,
+            earlier_boot: named.granted.earlier_boot,
         }
     }
 }

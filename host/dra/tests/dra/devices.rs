@@ -120,6 +120,11 @@ impl Fake {
         self.held.lock().unwrap().push((who, Mode::Hold, granted));
     }
 
+    /// The node boots: what consumers have is of before.
+    pub(crate) fn boot(&self) {
+        self.held.lock().unwrap().iter_mut().for_each(|(.., granted)| granted.earlier_boot = true);
+    }
+
     /// The modes of what a consumer has.
     pub(crate) fn modes(&self, who: &Consumer) -> Vec<Mode> {
         let held = self.held.lock().unwrap();

@@ -39,14 +39,24 @@ async fn dra25_what_is_left_is_released_with_both_witnesses_and_never_with_one()
     stays("it is not known what pods have").await;
     pods(&["claim-a", "other"]);
     stays("a pod has it").await;
-    world.agent.manner(Manner::Silent);
     pods(&["other"]);
+    stays("a container of this boot may have it").await;
+    world.agent.manner(Manner::Silent);
+    world.devices.boot();
     stays("the agent does not answer").await;
     world.agent.manner(Manner::Honest);
     let asked = world.agent.asked();
     world.until("it is released", || !is_held()).await;
     assert!(world.agent.asked() >= asked + 2, "it was gone twice");
     world.until("its file is gone", || world.files().is_empty()).await;
+    // It has other devices by now, or none of this node.
+    for others in [[].as_slice(), &[given("gpu", "gpu1")]] {
+        world.allocate("a", &[given("gpu", "gpu0")]);
+        world.prepare_one("a").await.unwrap();
+        world.devices.boot();
+        world.allocate("a", others);
+        world.until("it is released again", || !is_held()).await;
+    }
 }
 
 #[tokio::test]
@@ -54,6 +64,7 @@ async fn dra25_what_is_left_of_a_driver_that_the_policy_has_no_more_is_released(
     let world = World::idle();
     world.devices.offer(&[]);
     world.devices.hold(consumer("a"), GPU, "gpu0", true, "gpu node-1 team claim-a");
+    world.devices.boot();
     *world.in_use.lock().unwrap() = Some(BTreeSet::new());
     world.agent.begin();
     let named = tokio::sync::watch::Sender::new(BTreeSet::new());
