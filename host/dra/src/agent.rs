@@ -154,6 +154,17 @@ impl Agent {
 
     /// What a claim was given of a driver's devices. Fails where there is no answer in time.
     pub(crate) async fn claim(&self, driver: &str, name: &ClaimName, uid: &str) -> Result<Claim, NoAnswer> {
+        self.claim_within(self.ask_timeout, driver, name, uid).await
+    }
+
+    /// The same, in this time.
+    pub(crate) async fn claim_within(
+        &self,
+        bound: Duration,
+        driver: &str,
+        name: &ClaimName,
+        uid: &str,
+    ) -> Result<Claim, NoAnswer> {
         if self.path.is_none() {
             return Err(NoAnswer::NoAgent);
         }
@@ -164,11 +175,11 @@ impl Agent {
         self.asks.lock().insert(ask, Asked { message, is_sent: false, answer });
         let _forgets = Forgets(self, ask);
         self.wake.notify_one();
-        match tokio::time::timeout(self.ask_timeout, answered).await {
+        match tokio::time::timeout(bound, answered).await {
             Ok(Ok(claim)) => Ok(claim),
             _ => Err(match self.away() {
                 Some(why) => NoAnswer::Away(why),
-                None => NoAnswer::Late(self.ask_timeout),
+                None => NoAnswer::Late(bound),
             }),
         }
     }

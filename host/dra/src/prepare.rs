@@ -4,16 +4,21 @@ use crate::agent::NoAnswer;
 use crate::asks::{NotAsked, asks};
 use crate::config::ClaimName;
 use crate::driver::Driver;
-use devgate_agent_protocol::Claim as Answer;
-use devgate_cdi::{Claim, ClaimError, is_claim_uid};
-use devgate_core::Released;
+use devgate_agent_protocol::{Allocated, Claim as Answer};
+use devgate_cdi::{Claim, ClaimError, FileError, is_claim_uid};
+use devgate_core::{Consumer, Released};
 use devgate_kubelet::api::dra;
 use devgate_types::escape;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The most characters of what is shown of a name, and of an error.
 const MAX_NAME: usize = 253;
 const MAX_TEXT: usize = 1_024;
+
+/// How long the agent may take where a claim has something, which it gets again without an answer.
+const WHERE_HELD: Duration = Duration::from_secs(2);
 
 /// Why a claim is not prepared.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +39,8 @@ enum NotPrepared {
     NotAsked(#[from] NotAsked),
     #[error(transparent)]
     NotGiven(#[from] ClaimError),
+    #[error(transparent)]
+    NotEnded(#[from] FileError),
 }
 
 /// Has a claim's devices ready.
@@ -80,11 +87,23 @@ async fn devices(driver: &Driver, claim: &dra::Claim) -> Result<Vec<dra::Device>
         return Err(NotPrepared::Uid);
     }
     let who = driver.consumer(&claim.uid);
+    let name = ClaimName { namespace: claim.namespace.clone(), name: claim.name.clone() };
+    let known = look_again(driver, &who, &name, &claim.uid).await;
+    if let Some(Answer::Gone) = known {
+        return Err(NotPrepared::Gone);
+    }
+    if let Some(Answer::Allocated { devices, .. }) = &known {
+        let is_other = |held: &[Claim]| is_told(held) && !is_same(held, devices);
+        driver.claims.end_where(&who, is_other).await?;
+    }
     if let Some(had) = driver.claims.again(&who).await? {
         return answer(&had);
     }
-    let name = ClaimName { namespace: claim.namespace.clone(), name: claim.name.clone() };
-    let allocated = match driver.agent.claim(&driver.name, &name, &claim.uid).await? {
+    let known = match known {
+        Some(known @ Answer::Allocated { .. }) => known,
+        _ => driver.agent.claim(&driver.name, &name, &claim.uid).await?,
+    };
+    let allocated = match known {
         Answer::Allocated { parameters: true, .. } => return Err(NotPrepared::Parameters),
         Answer::Allocated { devices, .. } => devices,
         Answer::Gone => return Err(NotPrepared::Gone),
@@ -93,6 +112,30 @@ async fn devices(driver: &Driver, claim: &dra::Claim) -> Result<Vec<dra::Device>
     let held = driver.claims.held(&who);
     let asks = asks(&driver.now(), &held, &name, &allocated)?;
     answer(&driver.claims.give(&who, &asks).await?)
+}
+
+/// What the agent says of a claim that has something, where it says so soon: it may be allocated anew, and its end have been missed.
+/// Without an answer it has what it had.
+async fn look_again(driver: &Driver, who: &Consumer, name: &ClaimName, uid: &str) -> Option<Answer> {
+    if !is_told(&driver.claims.held(who)) || driver.agent.away().is_some() {
+        return None;
+    }
+    driver.agent.claim_within(WHERE_HELD, &driver.name, name, uid).await.ok()
+}
+
+fn is_told(held: &[Claim]) -> bool {
+    !held.is_empty() && held.iter().all(|claim| claim.told)
+}
+
+/// Whether a claim has just what it was given; what another version noted is not known to be anything else.
+fn is_same<'a>(held: &'a [Claim], given: &'a [Allocated]) -> bool {
+    let mut has = BTreeSet::new();
+    for claim in held {
+        let Some(tag) = &claim.tag else { return true };
+        has.extend(claim.devices.iter().map(|device| (&*tag.request, &*device.name, tag.share.as_deref())));
+    }
+    let request = |of: &'a Allocated| of.request.split('/').next().unwrap_or_default();
+    has == given.iter().map(|of| (request(of), &*of.device, of.share.as_deref())).collect()
 }
 
 /// What the kubelet is told.

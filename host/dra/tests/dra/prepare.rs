@@ -33,9 +33,15 @@ async fn dra12_the_same_claim_is_the_same_however_often_it_is_asked_for() {
     let (one, other) = tokio::join!(world.prepare_one("a"), world.prepare_one("a"));
     assert_eq!((&one, &other), (&expected, &expected));
     assert_eq!(world.devices.calls.load(SeqCst), 2, "once for each request");
-    let (files, asked) = (world.files(), world.agent.asked());
+    let files = world.files();
     assert_eq!(world.prepare_one("a").await, expected);
-    assert_eq!(world.agent.asked(), asked, "the agent is not asked for what is prepared");
+    assert_eq!(world.devices.calls.load(SeqCst), 2, "no component is asked for what is prepared");
+    for agent in [Claim::Unknown("the API server is away".into()), allocated(&[])] {
+        let is_slow = matches!(agent, Claim::Allocated { .. });
+        world.agent.claim("a", agent);
+        world.agent.manner(if is_slow { Manner::Silent } else { Manner::Honest });
+        assert_eq!(world.prepare_one("a").await, expected, "what it has is not waited for");
+    }
     world.stop().await;
     world.agent.end().await;
     // As after a reboot: files are where a restart of the machine takes them.
@@ -45,6 +51,32 @@ async fn dra12_the_same_claim_is_the_same_however_often_it_is_asked_for() {
     assert_eq!(world.files(), files, "they are there before the kubelet hears of the driver");
     assert_eq!(world.prepare_one("a").await, expected);
     assert_eq!(world.devices.calls.load(SeqCst), 2);
+}
+
+#[tokio::test]
+async fn dra12_a_claim_that_is_allocated_anew_has_what_it_is_given_now() {
+    let world = World::new().await;
+    world.until("it is connected", || world.watch.status().unwrap().agent.connected).await;
+    world.allocate("a", &[given("gpu", "gpu0")]);
+    world.prepare_one("a").await.unwrap();
+    // Its end was missed. Two pods have it, which come at the same time.
+    world.allocate("a", &[given("gpu", "gpu1")]);
+    let expected = Ok(vec![device("a", "gpu", "gpu1")]);
+    let (one, other) = tokio::join!(world.prepare_one("a"), world.prepare_one("a"));
+    assert_eq!((&one, &other), (&expected, &expected));
+    assert_eq!(world.devices.held(&consumer("a"))[0].ids, ["gpu1"]);
+    assert_eq!(world.devices.calls.load(SeqCst), 2);
+    let files = world.files().concat();
+    assert!(files.contains("/dev/gpu1") && !files.contains("/dev/gpu0"), "{files}");
+    // Another request of the same device is another thing, too.
+    world.allocate("a", &[given("other", "gpu1")]);
+    assert_eq!(world.prepare_one("a").await, Ok(vec![device("a", "other", "gpu1")]));
+    for (now, why) in [(Claim::Gone, "or it is not allocated"), (allocated(&[]), "no device of this driver")] {
+        world.agent.claim("a", now);
+        let error = world.prepare_one("a").await.unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+    assert_eq!(world.devices.held(&consumer("a")), []);
 }
 
 #[tokio::test]
@@ -309,6 +341,7 @@ async fn what_has_gone_since_is_said_and_stays_the_claims() {
 async fn a_claims_tag_is_of_this_version_or_it_is_said() {
     let world = World::new().await;
     world.devices.hold(consumer("a"), GPU, "gpu3", true, "2;whatever");
+    world.allocate("a", &[given("gpu", "gpu0")]);
     let error = world.prepare_one("a").await.unwrap_err();
     assert!(error.ends_with("another version of devgate has noted what it has; delete its pods"), "{error}");
     assert_eq!(world.unprepare(&["a"]).await["a"], "");
