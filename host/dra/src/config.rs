@@ -47,6 +47,8 @@ pub struct DraConfig {
     pub ask_timeout: Duration,
     /// The drivers that the policy has, offered already or not: the agent removes the slices of all others.
     pub named: Option<watch::Receiver<BTreeSet<String>>>,
+    /// How long the slices of a driver that the policy has are left as they are while it is not offered. 30 s: its plugin may be starting.
+    pub unoffered: Duration,
     /// Where it is not said which the policy has: how long after the start the agent is not told of any, unless it is asked something,
     /// as plugins take a while to offer. 5 s.
     pub drivers_settle: Duration,
@@ -76,6 +78,7 @@ impl DraConfig {
             drain: Duration::from_secs(5),
             ask_timeout: Duration::from_secs(10),
             named: None,
+            unoffered: Duration::from_secs(30),
             drivers_settle: Duration::from_secs(5),
             health_every: Duration::from_secs(40),
             health_calm: Duration::from_millis(500),

@@ -19,9 +19,11 @@ const AGAIN: Again = Again::Growing(Duration::from_secs(60), Duration::from_secs
 /// Of how many claims it is remembered what was logged.
 const MANY: usize = 256;
 
-/// A driver, for as long as it is offered.
+/// A driver, for as long as it is offered, the policy has it, or claims have something of it.
 pub(crate) struct Driver {
     pub(crate) name: String,
+    /// Whether schedulers are told of it: not where nothing but claims is left.
+    pub(crate) is_published: bool,
     pub(crate) config: Arc<DraConfig>,
     pub(crate) paths: Paths,
     pub(crate) claims: Arc<Claims>,
@@ -39,18 +41,19 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver with these offers, if they have one.
+    /// A driver with these offers.
     pub(crate) fn new(
+        (name, is_published): (String, bool),
         config: &Arc<DraConfig>,
         claims: &Arc<Claims>,
         agent: &Arc<Agent>,
         offers: &DriverOffers,
-    ) -> Option<Self> {
-        let inventory = Inventory::of(offers)?;
-        let name = inventory.driver.name.clone();
-        Some(Self {
+    ) -> Self {
+        let inventory = Inventory::of(&name, offers);
+        Self {
             paths: Paths::new(&config.registry, &name),
             name,
+            is_published,
             config: Arc::clone(config),
             claims: Arc::clone(claims),
             agent: Arc::clone(agent),
@@ -60,7 +63,7 @@ impl Driver {
             calls: Gauge::default(),
             failures: Mutex::new(LogThrottle::new(1, Bucket::new(64, Duration::from_secs(1)))),
             claim_failures: Mutex::new(LogThrottle::new(MANY, Bucket::new(64, Duration::from_secs(1)))),
-        })
+        }
     }
 
     /// A claim of this driver.

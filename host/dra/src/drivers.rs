@@ -1,4 +1,5 @@
-//! The drivers of what is offered, each served by a task of its own.
+//! The drivers of what is offered, each served by a task of its own. So are those that the policy has, and those of which claims have
+//! something, offered or not: a pod whose driver is not there cannot end.
 
 use crate::agent::{self, Agent};
 use crate::config::{DraConfig, DraError};
@@ -6,14 +7,15 @@ use crate::driver::Driver;
 use crate::inventory::{self, DriverOffers};
 use crate::{leftovers, paths, publish, sockets};
 use devgate_cdi::Claims;
+use devgate_core::Consumer;
 use devgate_core::offer::{Offer, Offers};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-/// Serves and registers every driver that `offers` name, now and later, until `stop`; then closes all of them, with their calls in flight
+/// Serves and registers every driver that `offers` or the policy name or that claims have something of, now and later, until `stop`; then closes all of them, with their calls in flight
 /// finished and their sockets removed. What names no driver is not its business.
 ///
 /// Dropping the future closes everything at once. Fails where the kubelet's directory has too long a path, or when the task of a driver
@@ -37,15 +39,18 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
         tasks: JoinSet::new(),
         owners: HashMap::new(),
     };
+    let mut named = config.named.clone();
     let mut more_offers = true;
     let result = loop {
-        if more_offers {
-            let now = Arc::clone(&offers.borrow_and_update());
-            drivers.follow(&now);
-        }
+        let now = Arc::clone(&offers.borrow_and_update());
+        drivers.follow(&now, named.as_mut().map(|named| named.borrow_and_update().clone()).unwrap_or_default());
+        let has_leaving = drivers.live.values().any(|served| !served.is_published);
         tokio::select! {
             () = stop.cancelled() => break Ok(()),
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
+            () = changed(&mut named) => {}
+            // Its claims may be over.
+            () = tokio::time::sleep(config.look), if has_leaving => {}
             error = drivers.ended() => {
                 tracing::error!("{error}");
                 break Err(error);
@@ -61,6 +66,16 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
     result
 }
 
+/// Waits until the policy has other drivers.
+async fn changed(named: &mut Option<watch::Receiver<BTreeSet<String>>>) {
+    if let Some(receiver) = named
+        && receiver.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
+}
+
 /// The drivers that are served.
 struct Drivers {
     config: Arc<DraConfig>,
@@ -73,6 +88,7 @@ struct Drivers {
 }
 
 struct Served {
+    is_published: bool,
     offers: watch::Sender<DriverOffers>,
     stop: CancellationToken,
     task: task::Id,
@@ -91,17 +107,27 @@ fn by_driver(offers: &[Arc<dyn Offer>]) -> BTreeMap<String, DriverOffers> {
 
 impl Drivers {
     /// Serves what is new, replaces what was reloaded under the same name, closes what is gone.
-    fn follow(&mut self, offers: &[Arc<dyn Offer>]) {
-        let now = by_driver(offers);
+    fn follow(&mut self, offers: &[Arc<dyn Offer>], named: BTreeSet<String>) {
+        let mut now = by_driver(offers);
+        for name in named {
+            now.entry(name).or_default();
+        }
+        let published: BTreeSet<String> = now.keys().cloned().collect();
+        for who in self.claims.all() {
+            if let Consumer::Claim { driver, .. } = who {
+                now.entry(driver).or_default();
+            }
+        }
         self.live.retain(|name, served| {
-            let is_offered = now.contains_key(name);
-            if !is_offered {
-                tracing::info!(driver = %name, "driver {name}: no longer offered");
+            // One that is published from now on, or no more, begins anew.
+            let stays = now.contains_key(name) && served.is_published == published.contains(name);
+            if !stays {
+                tracing::info!(driver = %name, "driver {name}: no longer served as it was");
                 served.stop.cancel();
                 self.config.watch.ends(name);
                 self.agent.end(name);
             }
-            is_offered
+            stays
         });
         for (name, offers) in now {
             match self.live.get(&name) {
@@ -112,17 +138,18 @@ impl Drivers {
                     }
                     !is_same
                 })),
-                None => self.begin(name, offers),
+                None => self.begin(published.contains(&name), name, offers),
             }
         }
     }
 
-    fn begin(&mut self, name: String, offers: DriverOffers) {
-        let Some(driver) = Driver::new(&self.config, &self.claims, &self.agent, &offers).map(Arc::new) else {
-            return;
-        };
+    fn begin(&mut self, is_published: bool, name: String, offers: DriverOffers) {
+        let of = (name.clone(), is_published);
+        let driver = Arc::new(Driver::new(of, &self.config, &self.claims, &self.agent, &offers));
         self.config.watch.serves(&driver);
-        self.agent.begin(&name);
+        if is_published {
+            self.agent.begin(&name);
+        }
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
         let (sender, offers) = watch::channel(offers);
         let closing = self.owners.values().filter(|(of, _)| *of == name);
@@ -136,12 +163,12 @@ impl Drivers {
             }
             tokio::select! {
                 () = sockets::serve(&driver, &stopped) => {}
-                () = inventory::follow(offers, &driver.inventory) => {}
+                () = inventory::follow(&driver.name, offers, &driver.inventory) => {}
                 () = publish::run(&driver) => {}
             }
         });
         self.owners.insert(task.id(), (name.clone(), ended));
-        let served = Served { offers: sender, stop, task: task.id() };
+        let served = Served { is_published, offers: sender, stop, task: task.id() };
         self.live.insert(name, served);
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{StreamExt as _, StreamMap};
 
-/// The offers of one driver, of which there is at least one.
+/// The offers of one driver; none while its plugin is not there.
 pub(crate) type DriverOffers = Arc<[Arc<dyn Offer>]>;
 
 /// A device.
@@ -29,6 +29,7 @@ pub(crate) struct Listed {
 #[derive(Debug)]
 pub(crate) struct Inventory {
     pub(crate) driver: Driver,
+    pub(crate) is_offered: bool,
     /// In the order of offers and lists.
     pub(crate) devices: Vec<Listed>,
     by_name: HashMap<String, usize>,
@@ -37,10 +38,12 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
-    /// What these list now.
-    pub(crate) fn of(offers: &DriverOffers) -> Option<Self> {
-        let driver = offers.iter().find_map(|offer| offer.driver())?.clone();
-        let mut all = Self { driver, devices: Vec::new(), by_name: HashMap::new(), left_out: Vec::new() };
+    /// What these list now of the driver of this name. One that is not offered may do nothing that a policy must allow.
+    pub(crate) fn of(name: &str, offers: &DriverOffers) -> Self {
+        let driver = offers.iter().find_map(|offer| offer.driver()).cloned();
+        let driver = driver.unwrap_or_else(|| Driver { name: name.to_owned(), evicts: false, admin: false });
+        let (is_offered, by_name) = (!offers.is_empty(), HashMap::new());
+        let mut all = Self { driver, is_offered, devices: Vec::new(), by_name, left_out: Vec::new() };
         for offer in offers.iter() {
             let list = Arc::clone(&offer.devices().borrow());
             for device in &list.devices {
@@ -54,7 +57,7 @@ impl Inventory {
                 all.devices.push(Listed { name, id, resource: offer.resource().clone(), unhealthy, facts });
             }
         }
-        Some(all)
+        all
     }
 
     /// The device of this name.
@@ -64,15 +67,13 @@ impl Inventory {
 }
 
 /// Tells each change of what a driver's offers list, for as long as it is polled.
-pub(crate) async fn follow(mut offers: watch::Receiver<DriverOffers>, out: &watch::Sender<Arc<Inventory>>) {
+pub(crate) async fn follow(name: &str, mut offers: watch::Receiver<DriverOffers>, out: &watch::Sender<Arc<Inventory>>) {
     loop {
         let now = Arc::clone(&offers.borrow_and_update());
         let lists = now.iter().map(|offer| WatchStream::from_changes(offer.devices()));
         let mut lists: StreamMap<usize, _> = lists.enumerate().collect();
         loop {
-            if let Some(inventory) = Inventory::of(&now) {
-                out.send_replace(Arc::new(inventory));
-            }
+            out.send_replace(Arc::new(Inventory::of(name, &now)));
             tokio::select! {
                 Some(_) = lists.next() => {}
                 changed = offers.changed() => match changed {

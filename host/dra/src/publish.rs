@@ -25,6 +25,10 @@ const TAINTS_AGAIN: Duration = Duration::from_secs(3_600);
 /// Has the agent publish what a driver has, for as long as it is polled. Begins when the kubelet knows the driver: a pod that is
 /// scheduled before does not start.
 pub(crate) async fn run(driver: &Driver) {
+    let mut unoffered = Some(Instant::now());
+    if !driver.is_published {
+        return std::future::pending().await;
+    }
     let mut registered = driver.registered.subscribe();
     if registered.wait_for(|registered| registered.phase == Phase::Registered).await.is_err() {
         return std::future::pending().await;
@@ -38,7 +42,13 @@ pub(crate) async fn run(driver: &Driver) {
         let taints_dropped =
             || driver.agent.said(&driver.name).taints_dropped.map(|at| Instant::from_std(at) + TAINTS_AGAIN);
         let dropped = taints_dropped().filter(|until| *until > Instant::now());
-        let next = lists.next(&now, dropped.is_none(), Instant::now());
+        unoffered = if now.is_offered { None } else { unoffered.or_else(|| Some(Instant::now())) };
+        let stands = unoffered.map(|since| since + driver.config.unoffered).filter(|until| *until > Instant::now());
+        let next = match stands {
+            // What was published before.
+            Some(_) => Next { devices: None, again: stands },
+            None => lists.next(&now, dropped.is_none(), Instant::now()),
+        };
         if let Some(devices) = next.devices {
             driver.agent.publish(&driver.name, devices);
         }

@@ -3,11 +3,13 @@ use devgate_core::offer::{AllocateError, BoxFuture, Device, DeviceList, Reply};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
+pub(crate) const NAME: &str = "gpu.vendor.com";
+
 pub(crate) struct Fixed(ResourceName, Driver, watch::Sender<Arc<DeviceList>>);
 
 impl Fixed {
     pub(crate) fn offer(list: DeviceList, evicts: bool) -> Arc<dyn Offer> {
-        let driver = Driver { name: "gpu.vendor.com".into(), evicts, admin: false };
+        let driver = Driver { name: NAME.into(), evicts, admin: false };
         Arc::new(Self(ResourceName::try_new("vendor.com/gpu").unwrap(), driver, watch::Sender::new(Arc::new(list))))
     }
 }
@@ -36,7 +38,7 @@ impl Offer for Fixed {
 
 fn offer(resource: &str, ids: &BTreeSet<String>) -> Arc<dyn Offer> {
     let devices = ids.iter().map(|id| Device { id: id.clone(), ..Device::default() }).collect();
-    let driver = Driver { name: "gpu.vendor.com".into(), evicts: false, admin: false };
+    let driver = Driver { name: NAME.into(), evicts: false, admin: false };
     let list = watch::Sender::new(Arc::new(DeviceList { devices }));
     Arc::new(Fixed(ResourceName::try_new(resource).unwrap(), driver, list))
 }
@@ -82,7 +84,7 @@ proptest! {
         // An id is one of all of a host.
         let second = second.difference(&first).cloned().collect();
         let offers: DriverOffers = [offer("a.com/a", &first), offer("a.com/b", &second)].into();
-        let (once, again) = (Inventory::of(&offers).unwrap(), Inventory::of(&offers).unwrap());
+        let (once, again) = (Inventory::of(NAME, &offers), Inventory::of(NAME, &offers));
         let names: BTreeSet<_> = once.devices.iter().map(|device| &device.name).collect();
         prop_assert_eq!(names.len(), once.devices.len());
         prop_assert!(names.into_iter().all(|name| is_label(name)));
@@ -93,7 +95,7 @@ proptest! {
         }
         // Alone, or in the other order, each is called the same.
         let offers: DriverOffers = [offer("a.com/b", &second)].into();
-        for device in Inventory::of(&offers).unwrap().devices {
+        for device in Inventory::of(NAME, &offers).devices {
             prop_assert_eq!(device.name, device_name(&device.id));
         }
     }
@@ -103,10 +105,10 @@ proptest! {
 async fn each_change_of_any_list_is_told() {
     let (first, second) = (BTreeSet::from(["a".to_owned()]), BTreeSet::from(["b".to_owned()]));
     let offers: DriverOffers = [offer("a.com/a", &first)].into();
-    let out = watch::Sender::new(Arc::new(Inventory::of(&offers).unwrap()));
+    let out = watch::Sender::new(Arc::new(Inventory::of(NAME, &offers)));
     let (sender, receiver) = watch::channel(offers);
     let mut seen = out.subscribe();
-    let follows = tokio::spawn(async move { follow(receiver, &out).await });
+    let follows = tokio::spawn(async move { follow(NAME, receiver, &out).await });
     let both: DriverOffers = [offer("a.com/a", &first), offer("a.com/b", &second)].into();
     sender.send_replace(both);
     let now = seen.wait_for(|all| all.devices.len() == 2).await.unwrap().clone();

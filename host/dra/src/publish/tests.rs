@@ -1,6 +1,6 @@
 use super::*;
 use crate::inventory::DriverOffers;
-use crate::inventory::tests::Fixed;
+use crate::inventory::tests::{Fixed, NAME};
 use devgate_core::offer::{DeviceList, Facts};
 
 const START: Duration = Duration::from_secs(0);
@@ -11,7 +11,7 @@ fn inventory(unhealthy: Option<&str>, evicts: bool, facts: Facts) -> Inventory {
     let device = |id: &str| offer::Device { id: id.into(), facts: Some(Arc::default()), ..offer::Device::default() };
     let a = offer::Device { unhealthy: unhealthy.map(Into::into), facts: Some(Arc::new(facts)), ..device("a") };
     let offers: DriverOffers = [Fixed::offer(DeviceList { devices: vec![a, device("b")] }, evicts)].into();
-    Inventory::of(&offers).unwrap()
+    Inventory::of(NAME, &offers)
 }
 
 fn healthy(is: bool) -> Inventory {
@@ -121,7 +121,7 @@ fn dra37_ten_thousand_devices_are_told_in_one_line_in_bounded_time() {
     };
     let begun = std::time::Instant::now();
     let offers: DriverOffers = [Fixed::offer(DeviceList { devices: (0..10_000).map(device).collect() }, false)].into();
-    let now = Inventory::of(&offers).unwrap();
+    let now = Inventory::of(NAME, &offers);
     let devices = Lists::new().next(&now, true, Instant::now()).devices.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(devices.len(), 10_000);

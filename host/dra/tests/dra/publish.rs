@@ -85,6 +85,36 @@ async fn dra33_a_driver_without_devices_is_an_empty_list_and_one_that_goes_is_no
 }
 
 #[tokio::test]
+async fn dra33_a_driver_that_the_policy_has_and_nothing_offers_is_an_empty_list_after_a_while() {
+    let (world, slow) = (World::idle(), "slow.com");
+    world.agent.begin();
+    let named = tokio::sync::watch::Sender::new([DRIVER.to_owned()].into());
+    world.start(|config| {
+        config.named = Some(named.subscribe());
+        config.unoffered = Duration::from_secs(1);
+    });
+    world.registered(DRIVER).await;
+    let first = world.agent.list(DRIVER, 1).await;
+    // It comes with a policy.
+    let begun = Instant::now();
+    named.send_replace([DRIVER, slow].map(str::to_owned).into());
+    world.registered(slow).await;
+    assert_eq!(world.agent.list(slow, 1).await, []);
+    assert!(begun.elapsed() > Duration::from_millis(900), "{:?}", begun.elapsed());
+    // One comes back in time, and one does not.
+    for away in [Duration::from_millis(300), Duration::from_secs(2)] {
+        let lists = world.agent.lists(DRIVER).len();
+        world.devices.offer(&[]);
+        tokio::time::sleep(away).await;
+        assert_eq!(world.agent.lists(DRIVER).len() > lists, away > Duration::from_secs(1));
+        assert_eq!(world.agent.lists(DRIVER).last().unwrap().is_empty(), away > Duration::from_secs(1));
+        world.devices.offer(&[Arc::clone(&world.gpus)]);
+        world.until("it is back", || world.agent.lists(DRIVER).last().unwrap()[..] == first[..4]).await;
+    }
+    assert!(world.registration(DRIVER).exists());
+}
+
+#[tokio::test]
 async fn all_is_told_again_to_an_agent_that_comes_back_and_the_drivers_first() {
     let world = World::new().await;
     let first = world.agent.list(DRIVER, 1).await;

@@ -1,9 +1,13 @@
 //! Lines 17 and 22 to 24: pods that have ended.
 
+use crate::devices::{DRIVER, Listed};
 use crate::fake_agent::given;
 use crate::world::{World, consumer, device};
+use devgate_agent_protocol::ToAgent;
 use devgate_core::Devices as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 #[tokio::test]
 async fn dra17_dra24_a_claim_that_is_over_has_neither_file_nor_devices() {
@@ -37,6 +41,41 @@ async fn dra22_what_is_unknown_is_over_and_the_agent_is_not_asked() {
     }
     assert_eq!(world.agent.asked(), asked);
     assert_eq!(world.files().len(), 0);
+}
+
+#[tokio::test]
+async fn dra22_claims_end_whose_plugin_does_not_load_or_whose_driver_the_policy_has_no_more() {
+    for named in [[DRIVER].as_slice(), &[]] {
+        let world = World::new().await;
+        for uid in ["a", "b"] {
+            world.allocate(uid, &[given("gpu", if uid == "a" { "gpu0" } else { "gpu1" })]);
+            world.prepare_one(uid).await.unwrap();
+        }
+        world.stop().await;
+        let offers: [Arc<Listed>; 0] = [];
+        world.devices.offer(&offers);
+        world.agent.heard.send_replace(Vec::new());
+        let policy = watch::Sender::new(named.iter().map(|name| (*name).to_owned()).collect());
+        world.start(|config| config.named = Some(policy.subscribe()));
+        world.registered(DRIVER).await;
+        world.until("the agent is told", || !world.agent.heard.borrow().is_empty()).await;
+        let is_named = ToAgent::Drivers(named.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(world.agent.heard.borrow()[0].1, is_named);
+        world.allocate("c", &[given("gpu", "gpu2")]);
+        let error = world.prepare_one("c").await.unwrap_err();
+        assert!(error.ends_with("device gpu2: there is none of this name"), "{error}");
+        let socket = world.registration(DRIVER);
+        for uid in ["a", "b"] {
+            assert!(socket.exists());
+            assert_eq!(world.unprepare(&[uid]).await[uid], "");
+            assert_eq!(world.devices.held(&consumer(uid)), []);
+        }
+        match named {
+            [] => world.until("nothing is left of it", || !socket.exists() && world.status(DRIVER).is_none()).await,
+            _ => assert!(world.status(DRIVER).is_some()),
+        }
+        assert!(world.agent.lists(DRIVER).is_empty(), "its slices stand, or are the agent's to remove");
+    }
 }
 
 #[tokio::test]
