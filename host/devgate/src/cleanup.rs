@@ -77,10 +77,21 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     // All that could refuse it comes before anything is removed.
     let has_socket = is_left_behind(&args.status_socket).await?;
     let kubelet_dir = &args.kubelet.kubelet_dir;
-    let sockets = front_end::left_behind(kubelet_dir).await.map_err(|error| {
+    let mut sockets = front_end::left_behind(kubelet_dir).await.map_err(|error| {
         let dir = kubelet_dir.display();
         unseen(format!("directory {dir}: cannot be read: {error}; be root, or name another one with --kubelet-dir"))
     })?;
+    let registry = args.plugins_registry_dir.display();
+    // Where that is not known, none is known: those that are no driver's for sure stay.
+    let drivers = Recorded::read(&args.state_dir).map(|recorded| recorded.claims().map(|claim| claim.driver).collect());
+    let of_drivers = devgate_dra::left_behind(&args.plugins_registry_dir, &drivers.unwrap_or_default()).await;
+    let of_drivers = of_drivers.map_err(|error| {
+        unseen(format!(
+            "directory {registry}: cannot be read: {error}; be root, or name another one with --plugins-registry-dir"
+        ))
+    })?;
+    sockets.dead.extend(of_drivers.dead);
+    sockets.alive.extend(of_drivers.alive);
     if let Some(alive) = sockets.alive.first() {
         // Its status socket may be in a container of its own.
         let alive = alive.display();

@@ -19,6 +19,7 @@ mod driver;
 mod drivers;
 mod health;
 mod inventory;
+mod left_behind;
 mod leftovers;
 mod paths;
 mod plugin;
@@ -30,4 +31,5 @@ mod status;
 
 pub use config::{ClaimName, DraConfig, DraError, InUse};
 pub use drivers::serve;
+pub use left_behind::{LeftBehind, left_behind};
 pub use status::{AgentStatus, DraStatus, DraWatch, DriverStatus, Phase};

@@ -45,9 +45,31 @@ impl Paths {
         if fits(&paths.registration) && fits(&paths.service) {
             return paths;
         }
-        let digest: String = Sha256::digest(driver.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        of(digest.get(..DIGITS).unwrap_or_default())
+        let [_, digest] = Self::names(driver);
+        of(&digest)
     }
+
+    /// What may stand for a driver in the names of its sockets: its own name, and where that does not fit.
+    pub(crate) fn names(driver: &str) -> [String; 2] {
+        let digest: String = Sha256::digest(driver.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        [driver.to_owned(), digest.get(..DIGITS).unwrap_or_default().to_owned()]
+    }
+}
+
+/// What stands for a driver in this name of a registration socket, if it is one.
+pub(crate) fn driver_of_registration(name: &str) -> Option<&str> {
+    name.strip_suffix(REGISTRATION).filter(|driver| is_driver(driver))
+}
+
+/// What stands for a driver in this name of a service socket, if it is one.
+pub(crate) fn driver_of_service(name: &str) -> Option<&str> {
+    name.strip_prefix(HIDDEN)?.strip_suffix(SERVICE).filter(|driver| is_driver(driver))
+}
+
+/// Whether it has the letters that a driver's name may have.
+fn is_driver(name: &str) -> bool {
+    let is_alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    name.bytes().next().is_some_and(is_alphanumeric) && name.bytes().all(|b| is_alphanumeric(b) || b"-.".contains(&b))
 }
 
 #[cfg(test)]

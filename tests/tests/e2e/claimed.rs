@@ -1,6 +1,7 @@
 //! What claims have is as safe from `devgate cleanup --state` and `devgate state forget` as what pods have by the device plugin.
 
 use devgate_fake_kubelet::{Pod, StandIn, StandInConfig};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -43,7 +44,7 @@ fn devgate(dir: &Path, command: &str, more: &[&str]) -> anyhow::Result<(Option<i
     match command {
         "cleanup" => {
             devgate.args(["cleanup", "--state"]);
-            for option in ["nfd-dir", "device-info-dir", "cdi-dir", "status-socket"] {
+            for option in ["nfd-dir", "device-info-dir", "cdi-dir", "status-socket", "plugins-registry-dir"] {
                 devgate.arg(format!("--{option}")).arg(at(option));
             }
         }
@@ -104,7 +105,7 @@ async fn what_the_claims_of_pods_have_is_not_forgotten_unless_that_is_said() -> 
                 std::fs::create_dir(dir)?;
             }
             match left.strip_prefix("pods/") {
-                Some(socket) => drop(std::os::unix::net::UnixListener::bind(pods.join(socket))?),
+                Some(socket) => drop(UnixListener::bind(pods.join(socket))?),
                 None => std::fs::write(dir.join(left), r#"{"Data": {"PodDeviceEntries": null}, "Checksum": 1}"#)?,
             }
             let said = refused("gpu node1 default gpus")?;
@@ -114,5 +115,32 @@ async fn what_the_claims_of_pods_have_is_not_forgotten_unless_that_is_said() -> 
         let (code, said) = devgate(dir, command, &[])?;
         assert_eq!(code, Some(0), "{said}");
     }
+    Ok(())
+}
+
+#[test]
+fn sockets_of_drivers_go_where_no_host_serves_and_those_of_others_stay() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let dir = dir.path();
+    let registry = dir.join("plugins-registry-dir");
+    std::fs::create_dir(&registry)?;
+    let bind = |name: &str| UnixListener::bind(registry.join(name));
+    // Of a driver that has claims, the half that a host makes first; of another one, both.
+    record(&dir.join("state"), "gpu node1 default gpus")?;
+    for name in [".gpu.vendor.com.sock", ".nic.vendor.com.sock", "other-reg.sock", ".other.sock"] {
+        drop(bind(name)?);
+    }
+    let alive = bind("nic.vendor.com@reg.sock")?;
+    let (code, said) = devgate(dir, "cleanup", &[])?;
+    let says = "nic.vendor.com@reg.sock: a devgate serves the kubelet there; end it first; nothing was removed";
+    assert!(code == Some(5) && said.contains(says), "{said}");
+    assert_eq!(std::fs::read_dir(&registry)?.count(), 5);
+    drop(alive);
+    let (code, said) = devgate(dir, "cleanup", &[])?;
+    assert!(code == Some(0) && said.matches("removed  socket").count() == 3, "{said}");
+    let mut left: Vec<_> =
+        std::fs::read_dir(&registry)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<Result<_, _>>()?;
+    left.sort();
+    assert_eq!(left, [".other.sock", "other-reg.sock"]);
     Ok(())
 }

@@ -36,6 +36,7 @@ fn cleanup(host: &Host, more: &[&str]) -> anyhow::Result<Output> {
     for (option, path) in [
         ("--kubelet-dir", "plugins"),
         ("--nfd-dir", "nfd"),
+        ("--plugins-registry-dir", "registry"),
         ("--device-info-dir", "devinfo"),
         ("--state-dir", "state"),
         ("--status-socket", "status.sock"),
@@ -223,7 +224,7 @@ async fn a_mount_in_a_read_only_root_is_emptied_and_left() -> anyhow::Result<()>
         .arg(devgate_tests::devgate()?)
         .args(["cleanup", "--state", "--status-socket", "/not/there.sock"])
         .args(["--kubelet-dir", "/not/there", "--nfd-dir", "/not/there"])
-        .args(["--device-info-dir", "/not/there", "--state-dir"])
+        .args(["--plugins-registry-dir", "/not/there", "--device-info-dir", "/not/there", "--state-dir"])
         .arg(host.dir().join("state"))
         .output()?;
     let said = String::from_utf8(cleaned.stdout)?;

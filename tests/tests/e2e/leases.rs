@@ -221,6 +221,7 @@ async fn cleanup_takes_files_of_leases_away_and_a_host_that_comes_back_writes_th
             ("--kubelet-dir", at("plugins")),
             ("--pod-resources-dir", at("pods")),
             ("--nfd-dir", at("nfd")),
+            ("--plugins-registry-dir", at("registry")),
             ("--device-info-dir", at("devinfo")),
             ("--status-socket", at("status.sock")),
         ];

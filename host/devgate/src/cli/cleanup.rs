@@ -29,6 +29,10 @@ pub struct CleanupArgs {
     #[command(flatten)]
     pub(crate) kubelet: KubeletArgs,
 
+    /// The kubelet's directory of plugins: sockets of devgate's drivers go, where no process answers, and none of other drivers
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/plugins_registry")]
+    pub(crate) plugins_registry_dir: PathBuf,
+
     /// Where Node Feature Discovery reads files: devgate's own goes, and with it its labels of the node
     #[arg(long, value_name = "DIR", default_value = devgate_core::labels::DEFAULT_DIR)]
     pub(crate) nfd_dir: PathBuf,
