@@ -164,7 +164,7 @@ pub struct Claim {
     pub devices: Vec<GivenDevice>,
     /// Whether the kubelet was told.
     pub told: bool,
-    /// Whether it was given in a boot before this one: no container has it since, unless it was prepared again.
+    /// Whether it was given in a boot before this one, and not told again since this host runs.
     pub earlier_boot: bool,
 }
 

@@ -8,18 +8,22 @@ use crate::lease::Unwritten;
 use crate::leases::RELEASE_PATIENCE;
 use crate::named::Named;
 use devgate_core::{Ask, Consumer, Devices, Granted, Released};
+use devgate_types::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The claims of a host, whose files a keeper keeps.
 pub struct Claims {
     keeper: Arc<Keeper>,
+    /// Those that were told again what they have: containers of this boot may have what was given in an earlier one.
+    again: Mutex<BTreeSet<Consumer>>,
 }
 
 impl Claims {
     /// The claims that are recorded.
     #[must_use]
-    pub const fn new(keeper: Arc<Keeper>) -> Self {
-        Self { keeper }
+    pub fn new(keeper: Arc<Keeper>) -> Self {
+        Self { keeper, again: Mutex::default() }
     }
 
     fn devices(&self) -> &dyn Devices {
@@ -40,7 +44,12 @@ impl Claims {
     /// What a claim has, as it was told.
     #[must_use]
     pub fn held(&self, who: &Consumer) -> Vec<Claim> {
-        self.named(who).iter().map(|named| Claim::new(named, &named.granted.reply)).collect()
+        let is_again = self.again.lock().contains(who);
+        let claim = |named: &Named| {
+            let claim = Claim::new(named, &named.granted.reply);
+            Claim { earlier_boot: claim.earlier_boot && !is_again, ..claim }
+        };
+        self.named(who).iter().map(claim).collect()
     }
 
     /// What a claim was told before, with what stands for it today, and its files say so. Nothing where it was told nothing, or not of
@@ -51,6 +60,7 @@ impl Claims {
         if held.is_empty() || held.iter().any(|granted| !granted.told) {
             return Ok(None);
         }
+        self.again.lock().insert(who.clone());
         let mut all = Vec::with_capacity(held.len());
         for granted in held {
             let named = || Named::new(who.clone(), granted.clone());
@@ -113,6 +123,7 @@ impl Claims {
         for named in self.named(who) {
             self.keeper.take_away(&named)?;
         }
+        self.again.lock().remove(who);
         Ok(self.devices().release(who, RELEASE_PATIENCE).await)
     }
 

@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::config::{ClaimName, DraConfig};
 use devgate_agent_protocol::Claim as Answer;
 use devgate_cdi::{Claim, Claims};
-use devgate_core::Consumer;
+use devgate_core::{Consumer, Released};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
@@ -59,9 +59,11 @@ async fn release(config: &DraConfig, agent: &Agent, claims: &Claims, before: &Go
             Err(_) => break,
         }
         let looks = before.get(&who).map_or(1, |looks| looks + 1);
-        let is_earlier = held.iter().all(|claim| claim.earlier_boot);
+        let is_earlier = |held: &[Claim]| held.iter().all(|claim| claim.earlier_boot);
         match looks {
-            2.. if is_earlier => match claims.end(&who).await {
+            2.. if is_earlier(&held) => match claims.end_where(&who, is_earlier).await {
+                // It is over, or was told again in between.
+                Ok(Released::Nothing) => continue,
                 Ok(_) => {
                     tracing::warn!("{who}: is gone, no pod has it, and the kubelet has not ended it; it is released");
                     continue;

@@ -13,11 +13,14 @@ use std::time::Duration;
 async fn dra25_what_is_left_is_released_with_both_witnesses_and_never_with_one() {
     let world = World::idle();
     world.agent.begin();
-    world.start(|config| {
-        config.leftovers_first = Duration::from_millis(50);
-        config.leftovers_every = Duration::from_millis(50);
-        config.ask_timeout = Duration::from_millis(300);
-    });
+    let start = || {
+        world.start(|config| {
+            config.leftovers_first = Duration::from_millis(50);
+            config.leftovers_every = Duration::from_millis(50);
+            config.ask_timeout = Duration::from_millis(300);
+        });
+    };
+    start();
     world.registered(DRIVER).await;
     world.allocate("a", &[given("gpu", "gpu0")]);
     world.prepare_one("a").await.unwrap();
@@ -44,7 +47,12 @@ async fn dra25_what_is_left_is_released_with_both_witnesses_and_never_with_one()
     world.agent.manner(Manner::Silent);
     world.devices.boot();
     stays("the agent does not answer").await;
+    world.prepare_one("a").await.unwrap();
     world.agent.manner(Manner::Honest);
+    stays("it was prepared again since the boot").await;
+    // It boots another time.
+    world.stop().await;
+    start();
     let asked = world.agent.asked();
     world.until("it is released", || !is_held()).await;
     assert!(world.agent.asked() >= asked + 2, "it was gone twice");
