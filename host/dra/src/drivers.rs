@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-/// Serves and registers every driver that `offers` or the policy name or that claims have something of, now and later, until `stop`; then closes all of them, with their calls in flight
-/// finished and their sockets removed. What names no driver is not its business.
+/// Serves and registers every driver that `offers` or the policy name or that claims have something of, now and later, until `stop`;
+/// then closes all of them, with their calls in flight finished and their sockets removed. What names no driver is not its business.
 ///
 /// Dropping the future closes everything at once. Fails where the kubelet's directory has too long a path, or when the task of a driver
 /// ended (all are closed then, too).
