@@ -76,7 +76,10 @@ pub(super) fn of(documents: &[Value]) -> BTreeSet<String> {
     // A capability that OpenShift is told to let through is said where the pod asks for it.
     let asked = facts.iter().filter_map(|fact| fact.split_once(".capabilities.add="));
     let let_through: Vec<_> = asked.map(|(_, capability)| format!("scc: allowedCapabilities={capability}")).collect();
-    facts.retain(|fact| !let_through.contains(fact));
+    // So are the accounts of the pods; nobody else's may be named.
+    let accounts = facts.iter().filter_map(|fact| fact.strip_prefix("pod: serviceAccountName="));
+    let users: Vec<_> = accounts.map(|account| format!("scc: users=system:serviceaccount:devgate:{account}")).collect();
+    facts.retain(|fact| !let_through.contains(fact) && !users.contains(fact));
     facts
 }
 

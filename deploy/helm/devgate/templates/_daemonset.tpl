@@ -60,7 +60,7 @@ spec:
         {{- toYaml . | nindent 8 }}
         {{- end }}
     spec:
-      serviceAccountName: {{ include "devgate.name" . }}
+      serviceAccountName: {{ if $on.dra }}{{ include "devgate.agent" . }}{{ else }}{{ include "devgate.name" . }}{{ end }}
       automountServiceAccountToken: false
       enableServiceLinks: false
       {{- with .Values.imagePullSecrets }}

@@ -2,6 +2,11 @@
 {{- if contains "devgate" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-devgate" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
+{{- /* The account of pods with an agent. */}}
+{{- define "devgate.agent" -}}
+{{ include "devgate.name" . }}-agent
+{{- end }}
+
 {{- /* What is a group's has its name behind that of all. */}}
 {{- define "devgate.workload" -}}
 {{ include "devgate.name" . }}{{ with .Group }}-{{ . }}{{ end }}

@@ -197,6 +197,11 @@ fn other_objects_count_too() {
             "service account: secrets={\"name\":\"s\"}"
         ]
     );
+    let user = |name: &str| format!("system:serviceaccount:devgate:{name}");
+    let scc = json!({"kind": "SecurityContextConstraints", "users": [user("x"), user("y")]});
+    let pod = json!({"kind": "Pod", "spec": {"containers": [], "serviceAccountName": "x"}});
+    let named: Vec<_> = super::of(&[scc, pod]).into_iter().filter(|fact| fact.starts_with("scc:")).collect();
+    assert_eq!(named, ["scc: users=system:serviceaccount:devgate:y"], "whose account no pod has");
     assert_eq!(facts(&json!({"kind": "ClusterRoleBinding"})), ["object ClusterRoleBinding"]);
     let namespace = json!({"kind": "Namespace", "metadata": {"labels": {"app.kubernetes.io/name": "x", "pod-security.kubernetes.io/enforce": "privileged"}}});
     assert_eq!(facts(&namespace), ["namespace: pod-security.kubernetes.io/enforce=privileged", "object Namespace"]);

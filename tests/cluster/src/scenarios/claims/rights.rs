@@ -13,8 +13,17 @@ spec: {driver: other.example.com, nodeName: node2, pool: {name: node2, generatio
 
 pub(super) fn play(cluster: &Cluster) -> Result<()> {
     let pod = cluster.devgate_name()?;
-    let words =
-        ["-n", "devgate", "create", "token", "devgate", "--bound-object-kind", "Pod", "--bound-object-name", &pod];
+    let words = [
+        "-n",
+        "devgate",
+        "create",
+        "token",
+        "devgate-agent",
+        "--bound-object-kind",
+        "Pod",
+        "--bound-object-name",
+        &pod,
+    ];
     let token = cluster.kubectl(&words)?;
     let file = cluster.given.dir.join("work/slice.yaml");
     std::fs::write(&file, OF_ANOTHER)?;
