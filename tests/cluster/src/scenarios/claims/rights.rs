@@ -1,15 +1,23 @@
-//! What an agent that was taken over could write: slices of its own node, and nothing else.
+//! What an agent that was taken over could write: devgate's slices of its own node, and nothing else.
 
 use crate::cluster::Cluster;
 use crate::process;
 use anyhow::{Result, bail};
 
-const OF_ANOTHER: &str = r#"
+/// What says that a slice is devgate's.
+const LABEL: &str = "app.kubernetes.io/managed-by: devgate";
+
+/// A slice of another driver.
+fn slice(name: &str, labels: &str, node: &str) -> String {
+    format!(
+        r#"
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
-metadata: {name: of-another}
-spec: {driver: other.example.com, nodeName: node2, pool: {name: node2, generation: 1, resourceSliceCount: 1}, devices: []}
-"#;
+metadata: {{name: {name}, labels: {{{labels}}}}}
+spec: {{driver: other.example.com, nodeName: {node}, pool: {{name: {node}, generation: 1, resourceSliceCount: 1}}, devices: []}}
+"#
+    )
+}
 
 pub(super) fn play(cluster: &Cluster) -> Result<()> {
     let pod = cluster.devgate_name()?;
@@ -26,12 +34,13 @@ pub(super) fn play(cluster: &Cluster) -> Result<()> {
     ];
     let token = cluster.kubectl(&words)?;
     let file = cluster.given.dir.join("work/slice.yaml");
-    std::fs::write(&file, OF_ANOTHER)?;
+    std::fs::write(&file, slice("of-another", LABEL, "node2"))?;
     let refused = as_agent(cluster, token.trim(), &["create", "-f", &file.display().to_string()]);
     let said = refused.err().map(|error| format!("{error:#}")).unwrap_or_default();
     if !said.contains("this agent is of node node1, and the slice of node2") {
         bail!("an agent of node1 writes a slice of node2: {said}");
     }
+    not_of_others(cluster, token.trim())?;
     for words in [&["get", "pods", "-A"][..], &["get", "secrets", "-A"], &["get", "resourceclaims", "-A"]] {
         if as_agent(cluster, token.trim(), words).is_ok() {
             bail!("an agent may kubectl {}", words.join(" "));
@@ -42,6 +51,30 @@ pub(super) fn play(cluster: &Cluster) -> Result<()> {
     let mounts = told["spec"]["containers"][0]["volumeMounts"].to_string();
     if mounts.contains("serviceaccount") || told["spec"]["containers"][0]["env"].to_string().contains("NODE_NAME") {
         bail!("the host's container has what is the agent's: {mounts}");
+    }
+    Ok(())
+}
+
+/// Slices of the same node that others have made, with a label of theirs or without any, are not the agent's, who cannot make them so either.
+fn not_of_others(cluster: &Cluster, token: &str) -> Result<()> {
+    let [theirs, ours] = ["theirs", "ours"].map(|name| cluster.given.dir.join(format!("work/{name}.yaml")));
+    std::fs::write(&ours, slice("of-others", LABEL, "node1"))?;
+    let [path, ours] = [&theirs, &ours].map(|path| path.display().to_string());
+    let refused = |words: &[&str]| -> Result<()> {
+        let said = as_agent(cluster, token, words).err().map(|error| format!("{error:#}")).unwrap_or_default();
+        if !said.contains("the slice is not devgate's") {
+            bail!("an agent may kubectl {} where the slice is another driver's: {said}", words.join(" "));
+        }
+        Ok(())
+    };
+    for labels in ["", "app.kubernetes.io/managed-by: another"] {
+        std::fs::write(&theirs, slice("of-others", labels, "node1"))?;
+        refused(&["create", "-f", &path])?;
+        cluster.kubectl(&["create", "-f", &path])?;
+        let tried = refused(&["delete", "resourceslice", "of-others", "--wait=false"])
+            .and_then(|()| refused(&["replace", "-f", &ours]));
+        cluster.kubectl(&["delete", "resourceslice", "of-others"])?;
+        tried?;
     }
     Ok(())
 }
