@@ -47,6 +47,15 @@ spec: {devices: {requests: [{name: disk, exactly: {deviceClassName: disk.example
 "#;
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
+    let played = all(cluster);
+    if played.is_err() {
+        // Without devgate the kubelet could not end them, and they would be in the way of all that follows.
+        let _failed_already = cluster.delete_pods();
+    }
+    played
+}
+
+fn all(cluster: &mut Cluster) -> Result<()> {
     let disks = cluster.disks.names().len();
     cluster.install_with_agent()?;
     cluster.devgate_is_ready(60)?;
