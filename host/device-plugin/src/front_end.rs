@@ -41,7 +41,7 @@ use directory::Sight;
 use listing::Listing;
 pub(crate) use register::cause;
 use registration::Registration;
-pub use socket::{LeftBehind, left_behind};
+pub use socket::left_behind;
 pub use watched::{FrontEndWatch, Hidden, Phase, RegistrationStatus};
 
 /// When a failure that lasts is logged again.

@@ -1,24 +1,11 @@
 //! What a host that was killed has left in the kubelet's directory of plugins.
 
 use crate::paths::{Paths, driver_of_registration, driver_of_service};
+use devgate_kubelet::left_behind::{LeftBehind, sockets};
 use std::collections::BTreeSet;
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-use tokio::net::UnixStream;
-
-/// How long a host may take to answer, and to listen on a socket that has its name.
-const PROBE: Duration = Duration::from_millis(100);
-
-/// Sockets of drivers that are in a directory.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct LeftBehind {
-    /// Those that no process listens on.
-    pub dead: Vec<PathBuf>,
-    /// Those that a running devgate answers on, or that cannot be tried.
-    pub alive: Vec<PathBuf>,
-}
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
 
 /// The sockets of drivers in the kubelet's directory of plugins that hosts have made. Nothing is changed. Fails where the directory cannot
 /// be read. One that is not there has none.
@@ -27,46 +14,16 @@ pub struct LeftBehind {
 /// in `-reg.sock`, or in `.sock` alone, and have no `@`. The hidden socket of that name is its other half. A hidden socket alone could be
 /// anybody's: it is a host's where the state directory has claims of that driver.
 pub async fn left_behind(dir: &Path, drivers: &BTreeSet<String>) -> io::Result<LeftBehind> {
-    let mut found = LeftBehind::default();
-    let sockets = sockets(dir)?;
-    let registered: BTreeSet<_> = sockets.iter().filter_map(|name| driver_of_registration(name)).collect();
-    let known: BTreeSet<_> = drivers.iter().flat_map(|driver| Paths::names(driver)).collect();
-    let is_ours = |name: &&String| {
-        let is_half = |driver: &str| registered.contains(driver) || known.contains(driver);
-        driver_of_registration(name).is_some() || driver_of_service(name).is_some_and(is_half)
-    };
-    found.dead = sockets.iter().filter(is_ours).map(|name| dir.join(name)).collect();
-    // Twice, because a socket has its name a moment before its process listens on it.
-    for pause in [Duration::ZERO, PROBE] {
-        if !found.dead.is_empty() {
-            tokio::time::sleep(pause).await;
-        }
-        for path in std::mem::take(&mut found.dead) {
-            let connected = tokio::time::timeout(PROBE, UnixStream::connect(&path)).await;
-            match connected {
-                Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => found.dead.push(path),
-                Ok(Err(error)) if error.kind() == ErrorKind::NotFound => {}
-                _ => found.alive.push(path),
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// The names of the sockets in a directory, sorted. No link is followed.
-fn sockets(dir: &Path) -> io::Result<BTreeSet<String>> {
-    let entries = match std::fs::read_dir(dir) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        entries => entries?,
-    };
-    let mut names = BTreeSet::new();
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_socket() {
-            names.extend(entry.file_name().into_string());
-        }
-    }
-    Ok(names)
+    let mut found = sockets(dir)?;
+    let name = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
+    let registered = found.iter().filter_map(|path| driver_of_registration(&name(path)?).map(str::to_owned));
+    let known = drivers.iter().flat_map(|driver| Paths::names(driver));
+    let halves: BTreeSet<String> = registered.chain(known).collect();
+    found.retain(|path| {
+        let Some(name) = name(path) else { return false };
+        driver_of_registration(&name).is_some() || driver_of_service(&name).is_some_and(|half| halves.contains(half))
+    });
+    Ok(LeftBehind::of(found).await)
 }
 
 #[cfg(test)]

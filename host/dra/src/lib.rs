@@ -31,5 +31,5 @@ mod status;
 
 pub use config::{ClaimName, DraConfig, DraError, InUse};
 pub use drivers::serve;
-pub use left_behind::{LeftBehind, left_behind};
+pub use left_behind::left_behind;
 pub use status::{AgentStatus, DraStatus, DraWatch, DriverStatus, Phase};

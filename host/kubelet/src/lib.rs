@@ -8,6 +8,7 @@ pub mod file_id;
 pub mod flaps;
 pub mod gauge;
 pub mod latest;
+pub mod left_behind;
 pub mod served;
 pub mod transport;
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use devgate_kubelet::left_behind::is_dead;
 use devgate_types::ResourceName;
 use tokio::time::Instant;
 
@@ -43,7 +44,7 @@ impl<'a> Siblings<'a> {
         if !others.is_empty() && self.tried.is_none_or(|tried| tried.elapsed() >= self.poll * TRY_EVERY) {
             let mut silent = BTreeSet::new();
             for other in &others {
-                if socket::is_dead(&other.path).await {
+                if is_dead(&other.path).await {
                     silent.insert(other.path.clone());
                 }
             }

@@ -5,15 +5,13 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use devgate_types::ResourceName;
-use tokio::net::UnixStream;
-
+use devgate_kubelet::left_behind::{self, LeftBehind, is_dead};
 use devgate_kubelet::transport::LONGEST_SOCKET_PATH;
+use devgate_types::ResourceName;
 
 const PREFIX: &str = "devgate-";
 const SUFFIX: &str = ".sock";
@@ -21,9 +19,6 @@ const SUFFIX: &str = ".sock";
 const LONGEST_NAME: usize = 75;
 /// Prefix, suffix and the incarnation's 16 digits: what a name needs at least.
 const SHORTEST_NAME: usize = PREFIX.len() + 16 + SUFFIX.len();
-/// How long a socket has to answer to count as alive.
-const PROBE: Duration = Duration::from_millis(500);
-
 static INCARNATION: AtomicU64 = AtomicU64::new(0);
 
 /// A path for the next incarnation of a resource: `<dir>/devgate-vendor.com_gpu-<16 hex digits>.sock`, the resource cut
@@ -88,51 +83,17 @@ pub(crate) async fn sweep(dir: &Path) {
     }
 }
 
-/// The sockets in a directory that have such a name, sorted; one that is not there has none.
+/// The sockets in a directory that have such a name, sorted.
 fn sockets(dir: &Path, is_named: fn(&OsStr) -> bool) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let entries = match std::fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        if is_named(&entry.file_name()) && entry.file_type()?.is_socket() {
-            found.push(entry.path());
-        }
-    }
-    found.sort();
+    let mut found = left_behind::sockets(dir)?;
+    found.retain(|path| path.file_name().is_some_and(is_named));
     Ok(found)
-}
-
-/// Sockets of the front end that are in a directory.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct LeftBehind {
-    /// Those that no process listens on.
-    pub dead: Vec<PathBuf>,
-    /// Those that a running devgate answers on, or that cannot be tried.
-    pub alive: Vec<PathBuf>,
 }
 
 /// The sockets in the kubelet's directory that this program made, by their names. Nothing is changed. Fails where the directory cannot be
 /// read. One that is not there has none.
 pub async fn left_behind(dir: &Path) -> io::Result<LeftBehind> {
-    let (mut dead, mut alive) = (sockets(dir, is_of_incarnation)?, Vec::new());
-    // Twice, because a socket has its name a moment before its process listens on it.
-    for pause in [Duration::ZERO, PROBE] {
-        if !dead.is_empty() {
-            tokio::time::sleep(pause).await;
-        }
-        for path in std::mem::take(&mut dead) {
-            if is_dead(&path).await {
-                dead.push(path);
-            } else if path.exists() {
-                alive.push(path);
-            }
-        }
-    }
-    alive.sort();
-    Ok(LeftBehind { dead, alive })
+    Ok(LeftBehind::of(sockets(dir, is_of_incarnation)?).await)
 }
 
 /// Whether a file's name is exactly one that [`next_path`] makes.
@@ -150,12 +111,6 @@ fn incarnation(rest: &str) -> Option<&str> {
 /// Whether a file's name is one that this program gives.
 pub(crate) fn is_ours(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
-}
-
-/// Whether no process listens on a socket.
-pub(crate) async fn is_dead(path: &Path) -> bool {
-    let connected = tokio::time::timeout(PROBE, UnixStream::connect(path)).await;
-    matches!(connected, Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 #[cfg(test)]
