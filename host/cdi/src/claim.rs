@@ -1,11 +1,11 @@
 //! What a claim has of one request: what is noted with it, what its devices are called, and why there is none.
 
 use crate::lease::Unwritten;
+use crate::name::digest;
 use crate::named::Named;
 use devgate_core::offer::{AllocateError, Reply};
 use devgate_core::{AllocationId, Consumer, Gone};
 use devgate_types::ResourceName;
-use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// The longest uid of a claim, in bytes. The API server's have 36.
@@ -119,11 +119,9 @@ pub fn device_name(id: &str) -> String {
     }
     let plain = |b: u8| if b.is_ascii_alphanumeric() { char::from(b.to_ascii_lowercase()) } else { '-' };
     let plain: String = id.bytes().map(plain).take(LONGEST_ALTERED).collect();
-    let digest = Sha256::digest(id.as_bytes());
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let plain = plain.trim_matches('-');
     let plain = if plain.is_empty() { "device" } else { plain };
-    format!("{plain}-{}", digest.get(..DIGITS).unwrap_or_default())
+    format!("{plain}-{}", digest(id, DIGITS))
 }
 
 fn is_label(id: &str) -> bool {

@@ -42,7 +42,7 @@ pub use hook::{ReleaseHook, Releases};
 pub use keep::{Keeper, KeeperConfig};
 pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};
 pub use leases::Leases;
-pub use name::{InvalidLeaseName, Kind, LeaseName};
+pub use name::{InvalidLeaseName, Kind, LeaseName, digest};
 pub use probe::probe;
 
 /// How the name of each file of devgate's for a device begins.

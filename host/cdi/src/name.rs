@@ -82,8 +82,9 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The first hexadecimal digits of a text's SHA-256.
-fn digest(text: &str, digits: usize) -> String {
+/// The first hexadecimal digits of a text's SHA-256: what stands for it in names.
+#[must_use]
+pub fn digest(text: &str, digits: usize) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     hex.chars().take(digits).collect()

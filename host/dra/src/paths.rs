@@ -2,8 +2,8 @@
 //! find a host that comes back.
 
 use crate::config::DraError;
+use devgate_cdi::digest;
 use devgate_kubelet::transport::LONGEST_SOCKET_PATH;
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// What the name of a registration socket ends with.
@@ -51,8 +51,7 @@ impl Paths {
 
     /// What may stand for a driver in the names of its sockets: its own name, and where that does not fit.
     pub(crate) fn names(driver: &str) -> [String; 2] {
-        let digest: String = Sha256::digest(driver.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        [driver.to_owned(), digest.get(..DIGITS).unwrap_or_default().to_owned()]
+        [driver.to_owned(), digest(driver, DIGITS)]
     }
 }
 
