@@ -1,6 +1,7 @@
-//! Pauses between attempts of what keeps failing.
+//! Pauses between attempts of what keeps failing, and between looks.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 /// Pauses without an end, each about twice as long as the one before. Those who failed together do not try again together.
@@ -21,5 +22,27 @@ impl Backoff {
     /// The next one.
     pub fn pause(&mut self) -> Duration {
         self.pauses.next().unwrap_or(self.longest)
+    }
+}
+
+/// A pause, up to a tenth more or less: those who began together must not ask together for ever.
+#[must_use]
+pub fn jittered(pause: Duration) -> Duration {
+    let part = u32::try_from(RandomState::new().build_hasher().finish() % 201).unwrap_or_default();
+    pause.saturating_mul(900 + part) / 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jittered;
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    #[test]
+    fn a_pause_is_a_tenth_more_or_less_and_not_always_the_same() {
+        let pauses: BTreeSet<_> = (0..100).map(|_| jittered(Duration::from_secs(10))).collect();
+        assert!(pauses.len() > 10, "{pauses:?}");
+        assert!(pauses.first().unwrap() >= &Duration::from_secs(9), "{pauses:?}");
+        assert!(pauses.last().unwrap() <= &Duration::from_secs(11), "{pauses:?}");
     }
 }

@@ -62,7 +62,7 @@ pub use allocations::{
     AllocationId, Allocations, AllocationsError, Consumer, Listed, ListedClaim, Mode, NotForgotten, Recorded, accept,
     forget,
 };
-pub use backoff::Backoff;
+pub use backoff::{Backoff, jittered};
 pub use devices::{Ask, Devices, Gone, Granted, Released};
 pub use failures::{Failures, TaskFailed};
 pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight, Withheld};

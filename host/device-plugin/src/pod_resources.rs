@@ -21,11 +21,10 @@ pub use in_use::in_use;
 pub use unknown::Unknown;
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use devgate_core::{Backoff, Holder, Holders, HoldersSource, Offered};
+use devgate_core::{Backoff, Holder, Holders, HoldersSource, Offered, jittered};
 use devgate_types::{ResourceName, escape};
 use tonic::transport::Channel;
 
@@ -95,7 +94,7 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
     loop {
         config.allocating.pause(&mut allocated, config.patience).await;
         let begun = Instant::now();
-        let every = jitter(config.every);
+        let every = jittered(config.every);
         let wait = match asker.ask().await {
             Ok(seen) => {
                 failing = None;
@@ -137,12 +136,6 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
             let _ = tokio::time::timeout(wait, asked).await;
         }
     }
-}
-
-/// Up to a tenth more or less: who started together must not ask together for ever.
-fn jitter(every: Duration) -> Duration {
-    let random = RandomState::new().build_hasher().finish() % 201;
-    every.mul_f64(0.9 + 0.001 * f64::from(u8::try_from(random).unwrap_or(0)))
 }
 
 /// A connection that lasts as long as the kubelet's socket.

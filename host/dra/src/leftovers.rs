@@ -7,9 +7,8 @@ use crate::agent::Agent;
 use crate::config::{ClaimName, DraConfig};
 use devgate_agent_protocol::Claim as Answer;
 use devgate_cdi::{Claim, Claims};
-use devgate_core::{Consumer, Released};
+use devgate_core::{Consumer, Released, jittered};
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 /// How long it may take to look what pods have.
@@ -24,12 +23,6 @@ pub(crate) async fn look(config: &DraConfig, agent: &Agent, claims: &Claims) {
         pause = config.leftovers_every;
         gone = release(config, agent, claims, &gone).await;
     }
-}
-
-/// A tenth more or less, so that the nodes of a cluster do not ask at once.
-fn jittered(pause: Duration) -> Duration {
-    let part = u32::try_from(RandomState::new().build_hasher().finish() % 200).unwrap_or_default();
-    pause.saturating_mul(900 + part) / 1_000
 }
 
 /// How often in a row each was found gone.
