@@ -7,7 +7,7 @@ mod page;
 mod ports;
 mod process;
 
-pub(crate) use conditions::{About, ActiveCondition, Condition};
+pub(crate) use conditions::{About, ActiveCondition, Condition, unpublished, unregistered};
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::confinement::Fence;

@@ -7,6 +7,7 @@ pub(super) mod summary;
 use super::Report;
 use devgate_core::status::{Nothing, PluginStatus, State};
 use devgate_device_plugin::{Phase, RegistrationStatus};
+use devgate_dra::DriverStatus;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -109,12 +110,12 @@ pub(super) fn of(report: &Report) -> Vec<ActiveCondition> {
     for plugin in &report.plugins {
         ActiveCondition::of_plugin(plugin, &mut all);
     }
-    let (claimed, counted): (Vec<_>, Vec<_>) = resources(report).into_iter().partition(|name| has_driver(report, name));
-    for name in counted.into_iter().filter(|_| !report.no_kubelet) {
-        ActiveCondition::of_resource(name, report.registration(name), &mut all);
-    }
-    for name in claimed.into_iter().filter(|_| !report.no_kubelet) {
-        ActiveCondition::of_claimed(name, report, &mut all);
+    for name in resources(report).into_iter().filter(|_| !report.no_kubelet) {
+        if has_driver(report, name) {
+            ActiveCondition::of_claimed(name, report, &mut all);
+        } else {
+            ActiveCondition::of_resource(name, report.registration(name), &mut all);
+        }
     }
     all.sort_by_key(|found| found.condition);
     all
@@ -202,24 +203,13 @@ impl ActiveCondition {
         let Some(driver) = report.driver(name) else {
             return add(Condition::ResourceNotRegistered, "its driver is not served yet".to_owned());
         };
-        let (of, why) = (&driver.driver, driver.error.as_ref().map(|why| format!(": {why}")).unwrap_or_default());
-        match driver.phase {
-            devgate_dra::Phase::Registered => {}
-            devgate_dra::Phase::Refused => {
-                add(Condition::ResourceRefused, format!("the kubelet refuses driver {of}{why}"));
-            }
-            devgate_dra::Phase::Waiting => {
-                let why = format!("the kubelet has not found driver {of} yet (--plugins-registry-dir){why}");
-                add(Condition::ResourceNotRegistered, why);
-            }
+        let of = &driver.driver;
+        if let Some(why) = unregistered(driver) {
+            let is_refused = driver.phase == devgate_dra::Phase::Refused;
+            let condition = if is_refused { Condition::ResourceRefused } else { Condition::ResourceNotRegistered };
+            add(condition, format!("driver {of}: {why}"));
         }
-        let away = report.dra.as_ref().and_then(|dra| dra.agent.error.as_ref());
-        if let Some(why) = away {
-            let text = format!(
-                "driver {of}: no agent publishes its devices and says what claims have (--agent-socket): {why}"
-            );
-            add(Condition::NotPublished, text);
-        } else if let Some(why) = &driver.unpublished {
+        if let Some(why) = unpublished(driver, report) {
             add(Condition::NotPublished, format!("driver {of}: {why}"));
         }
     }
@@ -246,6 +236,27 @@ impl ActiveCondition {
             add(Condition::DevicesHidden, &why);
         }
     }
+}
+
+/// Why the kubelet has not taken a driver, if it has not.
+pub(crate) fn unregistered(driver: &DriverStatus) -> Option<String> {
+    let why = driver.error.as_ref();
+    match driver.phase {
+        devgate_dra::Phase::Registered => None,
+        devgate_dra::Phase::Refused => Some(why.map_or_else(|| "the kubelet refuses it".to_owned(), String::clone)),
+        devgate_dra::Phase::Waiting => {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            Some(format!("the kubelet has not found it yet (--plugins-registry-dir){why}"))
+        }
+    }
+}
+
+/// Why not all of a driver's devices are published, if so.
+pub(crate) fn unpublished(driver: &DriverStatus, report: &Report) -> Option<String> {
+    let away = report.dra.as_ref().and_then(|dra| dra.agent.error.as_ref());
+    let away =
+        away.map(|why| format!("no agent publishes its devices and says what claims have (--agent-socket): {why}"));
+    away.or_else(|| driver.unpublished.clone())
 }
 
 fn of_nothing(nothing: Nothing) -> Condition {

@@ -1,6 +1,6 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
-use crate::monitoring::{About, Condition, Report};
+use crate::monitoring::{About, Condition, Report, unpublished, unregistered};
 use crate::output::{BAD, beyond, columns, count, program};
 use clap::builder::styling::Style;
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, State, When};
@@ -234,13 +234,12 @@ fn kubelet(resource: &str, report: &Report) -> String {
 /// Where a driver is with the kubelet, and what of it the cluster's scheduler knows.
 fn claims(driver: &DriverStatus, report: &Report) -> String {
     let since = short(driver.since.ago(report.now));
-    let registered = match driver.phase {
-        devgate_dra::Phase::Registered => format!("registered for {since}"),
-        devgate_dra::Phase::Refused => format!("{BAD}REFUSED{BAD:#} by the kubelet for {since}"),
-        devgate_dra::Phase::Waiting => format!("{BAD}NOT{BAD:#} registered for {since}"),
+    let registered = match (driver.phase, unregistered(driver)) {
+        (_, None) => format!("registered for {since},"),
+        (devgate_dra::Phase::Refused, Some(why)) => format!("{BAD}REFUSED{BAD:#} by the kubelet for {since}: {why};"),
+        (_, Some(why)) => format!("{BAD}NOT{BAD:#} registered for {since}: {why};"),
     };
-    let away = report.dra.as_ref().and_then(|dra| dra.agent.error.as_ref());
-    let published = match (away.or(driver.unpublished.as_ref()), driver.generation) {
+    let published = match (unpublished(driver, report), driver.generation) {
         (Some(why), _) => format!("{BAD}NOT{BAD:#} published: {why}"),
         (None, Some(generation)) => format!("published, generation {generation}"),
         (None, None) => "not published yet".to_owned(),
@@ -249,7 +248,7 @@ fn claims(driver: &DriverStatus, report: &Report) -> String {
         [] => String::new(),
         dropped => format!(" (the API server does not keep {})", dropped.join(", ")),
     };
-    format!("driver {} {registered}, {published}{dropped}, {}", driver.driver, count(driver.claims, "claim"))
+    format!("driver {} {registered} {published}{dropped}, {}", driver.driver, count(driver.claims, "claim"))
 }
 
 fn calls(plugin: &PluginStatus) -> String {

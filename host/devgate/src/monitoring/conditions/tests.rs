@@ -48,6 +48,27 @@ fn what_is_given_by_claims_needs_a_driver_and_an_agent() {
         dra.agent.error = Some("cannot be connected to".into());
     }
     assert!(not_well(&report).ends_with("says what claims have (--agent-socket): cannot be connected to"));
+    for (phase, why, said) in [
+        (
+            devgate_dra::Phase::Waiting,
+            None,
+            "driver edge.example.com: the kubelet has not found it yet (--plugins-registry-dir)",
+        ),
+        (
+            devgate_dra::Phase::Refused,
+            Some("the kubelet refuses it: no"),
+            "driver edge.example.com: the kubelet refuses it: no",
+        ),
+    ] {
+        let mut dra = published(None);
+        dra.drivers[0].phase = phase;
+        dra.drivers[0].error = why.map(Into::into);
+        report.dra = Some(dra);
+        assert_eq!(not_well(&report), said);
+        let row = format!(": {}; published, generation 1, 0 claims", said.split_once(": ").unwrap().1);
+        let text = crate::status::text::of(&report.clone().judged());
+        assert!(text.contains(&row), "{text}");
+    }
     report.dra = None;
     assert_eq!(not_well(&report), "its driver is not served yet");
 }
