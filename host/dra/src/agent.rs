@@ -25,13 +25,13 @@ const MAX_TEXT: usize = 512;
 
 /// The agent, as this host sees it.
 pub(crate) struct Agent {
-    path: Option<PathBuf>,
+    path: PathBuf,
     ask_timeout: Duration,
     asks: Mutex<BTreeMap<u64, Asked>>,
     next: AtomicU64,
     drivers: Mutex<BTreeMap<String, Told>>,
-    /// Those that the policy has, where that is said.
-    named: Option<watch::Receiver<BTreeSet<String>>>,
+    /// Those that the policy has.
+    named: watch::Receiver<BTreeSet<String>>,
     /// Something is to be sent.
     wake: Notify,
     /// Nothing where it is connected.
@@ -44,9 +44,7 @@ pub(crate) struct Agent {
 /// Why it is not known what a claim was given.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {
-    #[error("there is no agent that could say what it was given (--agent-socket)")]
-    NoAgent,
-    #[error("the agent, which could say what it was given, is away: {0}")]
+    #[error("the agent, which could say what it was given, is away (--agent-socket): {0}")]
     Away(String),
     #[error("the agent has not said within {0:?} what it was given")]
     Late(Duration),
@@ -99,25 +97,21 @@ impl Agent {
 
     /// Why it is away, if it is; escaped.
     pub(crate) fn away(&self) -> Option<String> {
-        match self.path {
-            None => Some("there is none; nothing is published and no claim can be asked for".to_owned()),
-            Some(_) => self.away.lock().clone(),
-        }
+        self.away.lock().clone()
     }
 
     /// All drivers that there are, or will be.
     fn names(&self) -> BTreeSet<String> {
-        let mut names = self.named.as_ref().map(|named| named.borrow().clone()).unwrap_or_default();
+        let mut names = self.named.borrow().clone();
         names.extend(self.drivers.lock().keys().cloned());
         names
     }
 
     /// Has it told when the policy has other drivers, for as long as it is polled.
     async fn follow_names(&self) {
-        if let Some(mut named) = self.named.clone() {
-            while named.changed().await.is_ok() {
-                self.wake.notify_one();
-            }
+        let mut named = self.named.clone();
+        while named.changed().await.is_ok() {
+            self.wake.notify_one();
         }
         std::future::pending().await
     }
@@ -165,9 +159,6 @@ impl Agent {
         name: &ClaimName,
         uid: &str,
     ) -> Result<Claim, NoAnswer> {
-        if self.path.is_none() {
-            return Err(NoAnswer::NoAgent);
-        }
         let ask = self.next.fetch_add(1, Ordering::Relaxed);
         let ClaimName { namespace, name } = name.clone();
         let message = ToAgent::Claim { ask, driver: driver.to_owned(), namespace, name, uid: uid.to_owned() };

@@ -27,8 +27,8 @@ pub struct DraConfig {
     /// The directory in which the kubelet looks for drivers, such as `/var/lib/kubelet/plugins_registry`; by the path that it has for the
     /// kubelet.
     pub registry: PathBuf,
-    /// The agent's socket; without one nothing is published, and no claim can be prepared that was not before.
-    pub agent: Option<PathBuf>,
+    /// The agent's socket; while nobody is there nothing is published, and no claim can be prepared that was not before.
+    pub agent: PathBuf,
     /// The files of claims.
     pub keeper: Arc<Keeper>,
     /// Which claims pods have.
@@ -46,12 +46,9 @@ pub struct DraConfig {
     /// How long the agent may take to answer for a claim, or to take a message. 10 s.
     pub ask_timeout: Duration,
     /// The drivers that the policy has, offered already or not: the agent removes the slices of all others.
-    pub named: Option<watch::Receiver<BTreeSet<String>>>,
+    pub named: watch::Receiver<BTreeSet<String>>,
     /// How long the slices of a driver that the policy has are left as they are while it is not offered. 30 s: its plugin may be starting.
     pub unoffered: Duration,
-    /// Where it is not said which the policy has: how long after the start the agent is not told of any, unless it is asked something,
-    /// as plugins take a while to offer. 5 s.
-    pub drivers_settle: Duration,
     /// How often the kubelet is told of health although nothing changes. 40 s.
     pub health_every: Duration,
     /// The least time between two such messages. 500 ms.
@@ -65,7 +62,13 @@ pub struct DraConfig {
 impl DraConfig {
     /// The defaults.
     #[must_use]
-    pub fn new(registry: PathBuf, agent: Option<PathBuf>, keeper: Arc<Keeper>, in_use: InUse) -> Self {
+    pub fn new(
+        registry: PathBuf,
+        agent: PathBuf,
+        named: watch::Receiver<BTreeSet<String>>,
+        keeper: Arc<Keeper>,
+        in_use: InUse,
+    ) -> Self {
         Self {
             registry,
             agent,
@@ -77,9 +80,8 @@ impl DraConfig {
             prepare_timeout: Duration::from_secs(40),
             drain: Duration::from_secs(5),
             ask_timeout: Duration::from_secs(10),
-            named: None,
+            named,
             unoffered: Duration::from_secs(30),
-            drivers_settle: Duration::from_secs(5),
             health_every: Duration::from_secs(40),
             health_calm: Duration::from_millis(500),
             leftovers_first: Duration::from_secs(60),

@@ -27,8 +27,7 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
     config.watch.begins(&agent);
     let has_claims = !claims.all().is_empty();
     let around = async {
-        let keep = agent::keep(&agent, config.drivers_settle, has_claims);
-        tokio::join!(keep, leftovers::look(&config, &agent, &claims));
+        tokio::join!(agent::keep(&agent, has_claims), leftovers::look(&config, &agent, &claims));
     };
     tokio::pin!(around);
     let mut drivers = Drivers {
@@ -40,15 +39,15 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
         owners: HashMap::new(),
     };
     let mut named = config.named.clone();
-    let mut more_offers = true;
+    let (mut more_offers, mut more_names) = (true, true);
     let result = loop {
         let now = Arc::clone(&offers.borrow_and_update());
-        drivers.follow(&now, named.as_mut().map(|named| named.borrow_and_update().clone()).unwrap_or_default());
+        drivers.follow(&now, named.borrow_and_update().clone());
         let has_leaving = drivers.live.values().any(|served| !served.is_published);
         tokio::select! {
             () = stop.cancelled() => break Ok(()),
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
-            () = changed(&mut named) => {}
+            changed = named.changed(), if more_names => more_names = changed.is_ok(),
             // Its claims may be over.
             () = tokio::time::sleep(config.look), if has_leaving => {}
             error = drivers.ended() => {
@@ -64,16 +63,6 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
         () = &mut around => {}
     }
     result
-}
-
-/// Waits until the policy has other drivers.
-async fn changed(named: &mut Option<watch::Receiver<BTreeSet<String>>>) {
-    if let Some(receiver) = named
-        && receiver.changed().await.is_ok()
-    {
-        return;
-    }
-    std::future::pending().await
 }
 
 /// The drivers that are served.

@@ -22,8 +22,8 @@ pub(super) fn drivers(args: &RunArgs, keeper: &Arc<Keeper>, named: watch::Receiv
         };
         Box::pin(asked) as devgate_core::offer::BoxFuture<'static, _>
     };
-    let (registry, agent) = (args.plugins_registry_dir.clone(), Some(args.agent_socket.clone()));
-    DraConfig { named: Some(named), ..DraConfig::new(registry, agent, Arc::clone(keeper), Arc::new(in_use)) }
+    let (registry, agent) = (args.plugins_registry_dir.clone(), args.agent_socket.clone());
+    DraConfig::new(registry, agent, named, Arc::clone(keeper), Arc::new(in_use))
 }
 
 /// Serves all that is offered, until `stop`; the ends of both are waited for.

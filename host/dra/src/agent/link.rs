@@ -5,7 +5,6 @@ use devgate_agent_protocol::{FromAgent, LineError, Lines, ToAgent, write};
 use devgate_core::Backoff;
 use devgate_types::escape;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::BufReader;
@@ -28,31 +27,25 @@ enum End {
 }
 
 /// Is connected, for as long as it is polled: as soon as there is a driver, or at once where claims have something of any.
-pub(crate) async fn keep(agent: &Agent, settle: Duration, has_claims: bool) {
+pub(crate) async fn keep(agent: &Agent, has_claims: bool) {
     tokio::select! {
-        () = connected(agent, settle, has_claims) => {}
+        () = connected(agent, has_claims) => {}
         () = agent.follow_names() => {}
     }
 }
 
-async fn connected(agent: &Agent, settle: Duration, has_claims: bool) {
-    let Some(path) = agent.path.clone() else {
-        return std::future::pending().await;
-    };
+async fn connected(agent: &Agent, has_claims: bool) {
     let pauses = || Backoff::new(SHORTEST, LONGEST);
     let (mut pause, mut is_said) = (pauses(), false);
-    let until = Instant::now() + settle;
     while agent.names().is_empty() && !has_claims {
         agent.wake.notified().await;
     }
-    let is_early = || agent.named.is_none() && agent.asks.lock().is_empty();
-    while is_early() && tokio::time::timeout_at(until, agent.wake.notified()).await.is_ok() {}
     loop {
         let since = Instant::now();
-        match talk(agent, &path, &mut is_said).await {
+        match talk(agent, &mut is_said).await {
             End::Drivers => continue,
             End::Failed(why) => {
-                is_said |= agent.warn(&format!("socket {}: {why}", path.display()));
+                is_said |= agent.warn(&format!("socket {}: {why}", agent.path.display()));
                 *agent.away.lock() = Some(why);
             }
         }
@@ -78,8 +71,8 @@ async fn is_asked(agent: &Agent) {
 }
 
 /// One connection, from its begin to its end. `is_said` is whether it was said that there was none.
-async fn talk(agent: &Agent, path: &Path, is_said: &mut bool) -> End {
-    let (read, to) = match UnixStream::connect(path).await {
+async fn talk(agent: &Agent, is_said: &mut bool) -> End {
+    let (read, to) = match UnixStream::connect(&agent.path).await {
         Ok(stream) => stream.into_split(),
         Err(error) => return End::Failed(format!("cannot be connected to: {error}")),
     };

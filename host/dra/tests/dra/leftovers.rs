@@ -77,7 +77,7 @@ async fn dra25_what_is_left_of_a_driver_that_the_policy_has_no_more_is_released(
     world.agent.begin();
     let named = tokio::sync::watch::Sender::new(BTreeSet::new());
     world.start(|config| {
-        config.named = Some(named.subscribe());
+        config.named = named.subscribe();
         config.leftovers_first = Duration::from_millis(50);
         config.leftovers_every = Duration::from_millis(50);
     });

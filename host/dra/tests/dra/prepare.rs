@@ -196,7 +196,7 @@ async fn dra18_an_agent_that_is_away_slow_or_lies_is_an_error_in_time_and_a_clai
 #[tokio::test]
 async fn dra18_a_claim_that_is_asked_for_before_the_agent_is_there_waits_for_it() {
     let world = World::idle();
-    world.start(|config| config.drivers_settle = LONG);
+    world.start(|_| {});
     world.registered(crate::devices::DRIVER).await;
     world.allocate("a", &[given("gpu", "gpu0")]);
     let (prepared, ()) = tokio::join!(world.prepare_one("a"), async {

@@ -90,7 +90,7 @@ async fn dra33_a_driver_that_the_policy_has_and_nothing_offers_is_an_empty_list_
     world.agent.begin();
     let named = tokio::sync::watch::Sender::new([DRIVER.to_owned()].into());
     world.start(|config| {
-        config.named = Some(named.subscribe());
+        config.named = named.subscribe();
         config.unoffered = Duration::from_secs(1);
     });
     world.registered(DRIVER).await;
@@ -180,8 +180,7 @@ async fn a_driver_that_the_policy_has_keeps_its_slices_while_its_plugin_starts()
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let named = tokio::sync::watch::Sender::new(names(&[DRIVER, "slow.com"]));
     world.start(|config| {
-        config.named = Some(named.subscribe());
-        config.drivers_settle = LONG;
+        config.named = named.subscribe();
     });
     world.registered(DRIVER).await;
     world.agent.list(DRIVER, 1).await;

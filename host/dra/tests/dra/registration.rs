@@ -163,7 +163,9 @@ async fn dra10_a_directory_without_room_for_sockets_is_said() {
         state: None,
         hook: None,
     }));
-    let config = DraConfig::new(long, None, keeper, Arc::new(|| Box::pin(async { None })));
+    let named = tokio::sync::watch::Sender::new([].into()).subscribe();
+    let agent = world.agent.path.clone();
+    let config = DraConfig::new(long, agent, named, keeper, Arc::new(|| Box::pin(async { None })));
     let offers = devgate_core::Devices::offers(&*world.devices);
     let error = devgate_dra::serve(config, offers, CancellationToken::new()).await.unwrap_err();
     assert!(error.to_string().contains("mount it at a path of at most"), "{error}");

@@ -56,7 +56,7 @@ async fn dra22_claims_end_whose_plugin_does_not_load_or_whose_driver_the_policy_
         world.devices.offer(&offers);
         world.agent.heard.send_replace(Vec::new());
         let policy = watch::Sender::new(named.iter().map(|name| (*name).to_owned()).collect());
-        world.start(|config| config.named = Some(policy.subscribe()));
+        world.start(|config| config.named = policy.subscribe());
         world.registered(DRIVER).await;
         world.until("the agent is told", || !world.agent.heard.borrow().is_empty()).await;
         let is_named = ToAgent::Drivers(named.iter().map(|name| (*name).to_owned()).collect());

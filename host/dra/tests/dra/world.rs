@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
@@ -95,11 +96,12 @@ impl World {
             let now = in_use.lock().unwrap().clone();
             Box::pin(async { now })
         });
-        let agent = Some(self.agent.path.clone());
-        let mut config = DraConfig::new(self.dir.path().join("plugins_registry"), agent, keeper, in_use);
+        let (registry, agent) = (self.dir.path().join("plugins_registry"), self.agent.path.clone());
+        // No policy names a driver: those that are offered are all.
+        let named = watch::Sender::new(BTreeSet::new()).subscribe();
+        let mut config = DraConfig::new(registry, agent, named, keeper, in_use);
         config.watch = self.watch.clone();
         config.look = Duration::from_millis(100);
-        config.drivers_settle = Duration::ZERO;
         config.ask_timeout = Duration::from_secs(2);
         config.prepare_timeout = Duration::from_secs(4);
         change(&mut config);
