@@ -41,6 +41,9 @@ pub mod registration {
 pub mod dra {
     tonic::include_proto!("k8s.io.kubelet.pkg.apis.dra.v1");
 
+    /// As the older one calls it.
+    use super::dra as v1;
+
     /// The same service by its older name, with the same messages.
     pub mod v1beta1 {
         tonic::include_proto!("k8s.io.kubelet.pkg.apis.dra.v1beta1");
