@@ -1,4 +1,4 @@
-//! Nodes of any size that are directories, for the program that nodes run: it reads them as it does a kernel's.
+//! Directories: nodes of any size, for the program that nodes run: it reads them as it does a kernel's; and their end.
 
 use crate::Kind;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
@@ -36,4 +36,18 @@ pub(crate) fn make(root: &Path, kinds: &[Kind]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes a directory in which a host may make another socket meanwhile.
+///
+/// # Errors
+/// When it cannot be removed, or always has something in it again.
+pub fn remove_busy(dir: &Path) -> io::Result<()> {
+    for _ in 0..100 {
+        match fs::remove_dir_all(dir) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            other => return other,
+        }
+    }
+    fs::remove_dir_all(dir)
 }

@@ -15,6 +15,7 @@ pub mod process;
 mod recording;
 
 pub use devices::{Devices, Disk};
+pub use files::remove_busy;
 pub use host::{Host, Line, Setup};
 pub use memory_group::MemoryGroup;
 pub use place::{components, devgate, devgatectl, program};

@@ -137,11 +137,7 @@ impl World {
             Act::Rebuild => {
                 broken.extend(self.drain().await);
                 self.stop_kubelet().await;
-                std::fs::remove_dir_all(self.plugins()).or_else(|error| match error.kind() {
-                    // The host made another socket meanwhile.
-                    std::io::ErrorKind::DirectoryNotEmpty => std::fs::remove_dir_all(self.plugins()),
-                    _ => Err(error),
-                })?;
+                crate::remove_busy(&self.plugins())?;
                 self.start_kubelet().await?;
             }
             Act::Admit(wanted) => {

@@ -68,7 +68,7 @@ async fn a_kubelet_whose_directory_is_made_anew_is_served() -> anyhow::Result<()
     all_there(&host).await?;
     let first = host.pid()?;
     host.kubelet.stop().await;
-    std::fs::remove_dir_all(&plugins)?;
+    devgate_tests::remove_busy(&plugins)?;
     host.kubelet.start().await?;
     all_there(&host).await?;
     assert_eq!(host.pid()?, first);
