@@ -19,6 +19,16 @@ use std::collections::BTreeMap;
 /// The longest line of either side, in bytes.
 pub const MAX_LINE: usize = 4 << 20;
 
+/// What there is of counters, by set and counter: the names are DNS labels.
+pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// A field that an API server may not keep: what keeps pods from devices.
+pub const TAINTS: &str = "taints";
+/// Another: how many claims a device is for.
+pub const SHARES: &str = "shares";
+/// Another: what devices take of counters, and what there is.
+pub const COUNTERS: &str = "counters";
+
 /// What the host says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -31,6 +41,9 @@ pub enum ToAgent {
         driver: String,
         /// What it has: at most 32 attributes and capacities and 16 taints each.
         devices: Vec<Device>,
+        /// What its devices take from: at most 32 counters in a set.
+        #[serde(default, skip_serializing_if = "Counters::is_empty")]
+        counters: Counters,
     },
     /// Asks for what a claim was given of a driver's devices.
     Claim {
@@ -111,7 +124,7 @@ pub struct Allocated {
 }
 
 /// One device, as schedulers are told of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Device {
     /// A DNS label.
@@ -125,6 +138,22 @@ pub struct Device {
     /// What keeps pods away from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Taint>,
+    /// How many claims may have it at once, where that is more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<u32>,
+    /// What it takes of a set of counters: a whole and a part of it are never had together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<Takes>,
+}
+
+/// What a device takes of a set of counters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Takes {
+    /// A DNS label.
+    pub set: String,
+    /// By counter.
+    pub amounts: BTreeMap<String, u64>,
 }
 
 /// An attribute's value, as the API has it.

@@ -216,6 +216,7 @@ impl UnitRecord {
             values: self.values.clone(),
             shares: policy.shares_hardware,
             part: self.part(policy),
+            is_counted: policy.counts_wholes(),
             remembered: false,
         }
     }

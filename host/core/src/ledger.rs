@@ -4,9 +4,11 @@
 
 mod occupancy;
 mod settle;
+mod wholes;
 mod writes;
 
 pub(crate) use occupancy::{Occupancy, Owner};
+pub(crate) use wholes::Wholes;
 #[cfg(test)]
 pub(crate) use writes::Writing;
 pub(crate) use writes::{Intent, NotWritten};
@@ -44,6 +46,8 @@ pub(crate) struct Footprint {
     pub(crate) shares: bool,
     /// Its nodes where it is a part of a device that others may be parts of as well.
     pub(crate) part: Option<Part<NodeNumber>>,
+    /// Whether who picks it knows wholes and parts of its plugin apart, so that both are offered until one is given.
+    pub(crate) is_counted: bool,
     /// Whether this very hardware was handed out under this id before the host started: it is not known yet whether a pod
     /// still has it, so it comes before what was not.
     pub(crate) remembered: bool,
@@ -117,6 +121,8 @@ struct Entry {
     fresh: HashSet<UnitId>,
     /// The ids that cannot be given because of another unit.
     lost: HashMap<UnitId, Lost>,
+    /// Which of its units are parts of which.
+    wholes: Arc<Wholes>,
     /// Told when that may be another.
     told: watch::Sender<()>,
 }
@@ -182,6 +188,7 @@ impl Ledger {
             return;
         }
         entry.reported = true;
+        entry.wholes = Arc::new(Wholes::of(&footprints));
         entry.by_id = footprints.iter().enumerate().map(|(n, footprint)| (footprint.id.clone(), n)).collect();
         entry.footprints = footprints;
         share_more(&mut plugins, index);
@@ -226,6 +233,11 @@ impl Ledger {
         self.lock().get(index.0).map(|entry| entry.lost.clone()).unwrap_or_default()
     }
 
+    /// Which units of a plugin are parts of which, where who picks them knows.
+    pub(crate) fn wholes(&self, index: PluginIndex) -> Arc<Wholes> {
+        self.lock().get(index.0).map(|entry| Arc::clone(&entry.wholes)).unwrap_or_default()
+    }
+
     /// Marks units as handed out: from now on no other unit gets their hardware, whatever the order says and whatever is
     /// reported. Returns the ids that were not marked before, for [`Ledger::let_go`] if the allocation fails after all.
     pub(crate) fn hold(&self, index: PluginIndex, units: Vec<Footprint>) -> Result<Vec<UnitId>, NotHeld> {
@@ -244,6 +256,9 @@ impl Ledger {
             if self.writes.reach(&unit.backing) {
                 return Err(NotHeld::Changed);
             }
+        }
+        if let Some(lost) = entry.beside_what_is_held(&units) {
+            return Err(NotHeld::Lost(lost.reason));
         }
         let mut new = Vec::new();
         for unit in units {
@@ -265,13 +280,12 @@ impl Ledger {
             |at: usize, id: &UnitId| PluginIndex(at) == index && moved.iter().any(|footprint| footprint.id == *id);
         for (at, entry) in plugins.iter().enumerate() {
             for footprint in entry.held.values().filter(|footprint| !moves(at, &footprint.id)) {
-                let plugin = &entry.name;
-                occupancy.add(Owner { plugin, footprint });
+                occupancy.add(Owner::held(&entry.name, footprint));
             }
         }
         let plugin = plugins.get(index.0).map(|entry| entry.name.clone()).unwrap_or_default();
         for footprint in &moved {
-            let owner = Owner { plugin: &plugin, footprint };
+            let owner = Owner::held(&plugin, footprint);
             match occupancy.conflict(owner) {
                 Some(_) => refused.push(footprint.id.clone()),
                 None => {
@@ -336,6 +350,29 @@ impl Ledger {
 }
 
 impl Entry {
+    /// What keeps units from being given beside those that are: a whole and its parts are both offered until then.
+    fn beside_what_is_held(&self, units: &[Footprint]) -> Option<Lost> {
+        if !units.iter().any(|unit| unit.is_counted) {
+            return None;
+        }
+        let mut occupancy = Occupancy::default();
+        let is_asked = |footprint: &&Footprint| !units.iter().any(|unit| unit.id == footprint.id);
+        let remembered = self.footprints.iter().filter(|footprint| {
+            footprint.remembered && !self.held.contains_key(&footprint.id) && !self.lost.contains_key(&footprint.id)
+        });
+        for footprint in self.held.values().chain(remembered).filter(is_asked) {
+            occupancy.add(Owner::held(&self.name, footprint));
+        }
+        for footprint in units {
+            let owner = Owner::held(&self.name, footprint);
+            if let Some(lost) = occupancy.conflict(owner) {
+                return Some(lost);
+            }
+            occupancy.add(owner);
+        }
+        None
+    }
+
     /// Takes these off what was handed out; whether that may make a difference to anybody.
     fn lets_go(&mut self, ids: &[UnitId]) -> bool {
         let mut counted = false;

@@ -89,6 +89,8 @@ pub struct Driver {
     pub evicts: bool,
     /// Whether who looks after a device may have it beside others.
     pub admin: bool,
+    /// How many claims may have a device at once, each a share of it.
+    pub shares: u32,
 }
 
 /// What a scheduler may know of a device.
@@ -100,6 +102,8 @@ pub struct Facts {
     pub capacity: BTreeMap<String, u64>,
     /// Whether its component or the kernel finds it broken or gone; where it is unhealthy otherwise, this host has a trouble with it.
     pub is_faulty: bool,
+    /// Ids of the wholes that are never given together with it, as it is a part of them, or its own where it is one.
+    pub wholes: Vec<String>,
     /// Who has it that no scheduler of claims knows of, such as pods from before or a lease: escaped text for people.
     pub held: Option<Arc<str>>,
 }

@@ -30,7 +30,8 @@ pub(crate) struct State {
     pub(crate) log: Vec<(Instant, Method, String)>,
     /// What the next requests that fit get instead: method, part of the path and query, status, `Retry-After`, message.
     pub(crate) refused: VecDeque<(Method, &'static str, u16, Option<&'static str>, String)>,
-    pub(crate) drops_taints: bool,
+    /// Fields of slices and devices that are not kept.
+    pub(crate) drops: &'static [&'static str],
     /// Nothing is answered.
     pub(crate) is_away: bool,
     /// How long each claim takes, and how many were asked for at once at most.
@@ -57,10 +58,9 @@ impl State {
         if kind == "ADDED" {
             slice["metadata"]["uid"] = json!(format!("uid-{}", self.version));
         }
+        slice["spec"].as_object_mut().unwrap().retain(|name, _| !self.drops.contains(&name.as_str()));
         for device in slice["spec"]["devices"].as_array_mut().into_iter().flatten() {
-            if self.drops_taints {
-                device.as_object_mut().unwrap().remove("taints");
-            }
+            device.as_object_mut().unwrap().retain(|name, _| !self.drops.contains(&name.as_str()));
             for taint in device["taints"].as_array_mut().into_iter().flatten() {
                 let added = &mut taint["timeAdded"];
                 if added.is_null() {

@@ -43,7 +43,7 @@ proptest! {
         let Ok(slice) = serde_json::from_slice::<ResourceSlice>(&bytes) else { return Ok(()) };
         let is_empty = slice.spec.devices.iter().flatten().next().is_none();
         let seen = Seen::of(slice);
-        let (wanted, accepted) = (cut(&[], "gpu.example.com", "node-1"), BTreeMap::new());
+        let (wanted, accepted) = (cut(&[], &BTreeMap::new(), "gpu.example.com", "node-1"), BTreeMap::new());
         let pool = Pool { wanted: &wanted, seen: vec![&seen], name: "node-1", owner: Some("node-uid"), generation: 0, accepted: &accepted };
         // None are wanted.
         assert!(is_empty || !matches!(pool.next(), Next::Done(_)));
@@ -70,11 +70,11 @@ proptest! {
 
     #[test]
     fn what_the_host_says(bytes in changed(PUBLISH)) {
-        let Ok(ToAgent::Publish { devices, .. }) = serde_json::from_slice(&bytes) else { return Ok(()) };
+        let Ok(ToAgent::Publish { devices, counters, .. }) = serde_json::from_slice(&bytes) else { return Ok(()) };
         let devices: Vec<Device> = devices;
         let mut driver = Driver::default();
-        driver.want(devices, "gpu.example.com", "node-1");
-        let spec = driver.wanted[0].spec("gpu.example.com", "node-1", 1);
+        driver.want(devices, counters, "gpu.example.com", "node-1");
+        let spec = driver.wanted[0].spec(1);
         assert!(spec.devices.unwrap().len() <= 1);
     }
 }

@@ -105,11 +105,11 @@ impl Host {
                     self.publisher.send(Input::Drivers(id, names)).await.ok()?;
                 }
                 _ if drivers.is_none() => return Some("has not said first which drivers there are".to_owned()),
-                ToAgent::Publish { driver, devices } => {
+                ToAgent::Publish { driver, devices, counters } => {
                     if !drivers.as_ref().is_some_and(|drivers| drivers.contains(&driver)) {
                         return Some(format!("publishes for {driver:?}, which is none of its drivers"));
                     }
-                    self.publisher.send(Input::Publish(id, driver, devices)).await.ok()?;
+                    self.publisher.send(Input::Publish(id, driver, devices, counters)).await.ok()?;
                 }
                 ToAgent::Claim { ask, driver, namespace, name, uid } => {
                     let say = say.upgrade()?;

@@ -11,7 +11,7 @@ mod tests;
 
 use crate::server::{Event, Failure, Pace, Server};
 use crate::slices::Seen;
-use devgate_agent_protocol::{Device, FromAgent};
+use devgate_agent_protocol::{Counters, Device, FromAgent};
 pub(crate) use driver::Driver;
 use job::Job;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,8 @@ pub(crate) enum Input {
     Host(u64, Sender<FromAgent>),
     /// It has these drivers and no others.
     Drivers(u64, BTreeSet<String>),
-    /// All devices of a driver.
-    Publish(u64, String, Vec<Device>),
+    /// All devices of a driver, and what they take from.
+    Publish(u64, String, Vec<Device>, Counters),
     /// It is gone. What it said stands, and is not looked after.
     Left(u64),
 }
@@ -110,9 +110,9 @@ impl Publisher {
                 self.known = Some(names);
                 self.removal.soon();
             }
-            Input::Publish(id, name, devices) if host == Some(id) => {
+            Input::Publish(id, name, devices, counters) if host == Some(id) => {
                 let driver = self.drivers.entry(name.clone()).or_default();
-                driver.want(devices, &name, &self.node);
+                driver.want(devices, counters, &name, &self.node);
                 self.answer(&name);
             }
             // From a connection that has ended.

@@ -21,5 +21,10 @@ pub(crate) use seen::{Seen, body};
 
 /// Devices of a slice. More are allowed until the first of them has a taint, which would cut all slices anew.
 pub(crate) const DEVICES: usize = 64;
+/// Sets of counters of a slice, and counters of a set.
+pub(crate) const MAX_SETS: usize = 8;
+pub(crate) const MAX_COUNTERS: usize = 32;
+/// The capacity of which each claim takes one, where several may have a device.
+pub(crate) const SHARES_CAPACITY: &str = "devgate.dev/shares";
 /// What says that a slice is devgate's. What has it not is never changed.
 pub(crate) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "devgate");

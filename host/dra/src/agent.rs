@@ -6,7 +6,7 @@ mod link;
 pub(crate) use link::keep;
 
 use crate::config::{ClaimName, DraConfig};
-use devgate_agent_protocol::{Claim, Device, FromAgent, ToAgent};
+use devgate_agent_protocol::{COUNTERS, Claim, Counters, Device, FromAgent, TAINTS, ToAgent};
 use devgate_types::{Again, Bucket, LogThrottle, Mutex, escape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ struct Asked {
 #[derive(Default)]
 struct Told {
     /// Nothing before it is known what it has.
-    devices: Option<Arc<[Device]>>,
+    published: Option<Arc<Published>>,
     /// Another for each list of devices.
     revision: u64,
     said: Said,
@@ -75,8 +75,16 @@ pub(crate) struct Said {
     pub(crate) dropped: BTreeSet<String>,
     /// Escaped.
     pub(crate) error: Option<String>,
-    /// When it was said last that taints were not kept.
-    pub(crate) taints_dropped: Option<Instant>,
+    /// When it was said last that these were not kept.
+    pub(crate) dropped_at: BTreeMap<&'static str, Instant>,
+}
+
+/// What schedulers are told of a driver's devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Published {
+    pub(crate) devices: Vec<Device>,
+    /// What they take from.
+    pub(crate) counters: Counters,
 }
 
 impl Agent {
@@ -129,9 +137,9 @@ impl Agent {
     }
 
     /// A driver has these devices.
-    pub(crate) fn publish(&self, driver: &str, devices: Arc<[Device]>) {
+    pub(crate) fn publish(&self, driver: &str, published: Arc<Published>) {
         if let Some(told) = self.drivers.lock().get_mut(driver) {
-            (told.devices, told.revision) = (Some(devices), told.revision + 1);
+            (told.published, told.revision) = (Some(published), told.revision + 1);
         }
         self.wake.notify_one();
     }
@@ -196,9 +204,9 @@ impl Agent {
                     self.warn("has published devices of a driver that is not there");
                     return;
                 };
-                let mut said = Said { generation, dropped, error, taints_dropped: told.said.taints_dropped };
-                if said.dropped.iter().any(|field| field.contains("taints")) {
-                    said.taints_dropped = Some(Instant::now());
+                let mut said = Said { generation, dropped, error, dropped_at: told.said.dropped_at.clone() };
+                for field in [TAINTS, COUNTERS].into_iter().filter(|field| said.dropped.contains(*field)) {
+                    said.dropped_at.insert(field, Instant::now());
                 }
                 let (before, now) = (told.said.error.clone(), said.error.clone());
                 told.said = said;

@@ -15,6 +15,7 @@
 mod agent;
 mod asks;
 mod config;
+mod counters;
 mod driver;
 mod drivers;
 mod health;

@@ -1,11 +1,14 @@
 //! What schedulers are told of a driver's devices, and how often: each change of health is a write to the cluster's store.
 
+use crate::agent::Published;
+use crate::counters::{Counted, count};
 use crate::driver::Driver;
 use crate::inventory::{Inventory, Listed};
 use crate::status::Phase;
-use devgate_agent_protocol::{Device, Effect, Taint, Value};
-use devgate_core::offer;
+use devgate_agent_protocol::{COUNTERS, Device, Effect, TAINTS, Taint, Value};
+use devgate_core::offer::{self, Facts};
 use devgate_kubelet::flaps::Flaps;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -19,8 +22,8 @@ const HELD: &str = "devgate.dev/held";
 const TAINTS_EVERY: Duration = Duration::from_secs(1);
 /// The least time before a list of which only attributes differ.
 const ATTRIBUTES_EVERY: Duration = Duration::from_secs(10);
-/// How long after the API server did not keep taints it is tried again whether it does.
-const TAINTS_AGAIN: Duration = Duration::from_secs(3_600);
+/// How long after the API server did not keep something it is tried again whether it does.
+const DROPPED_AGAIN: Duration = Duration::from_secs(3_600);
 
 /// Has the agent publish what a driver has, for as long as it is polled. Begins when the kubelet knows the driver: a pod that is
 /// scheduled before does not start.
@@ -38,29 +41,31 @@ pub(crate) async fn run(driver: &Driver) {
     loop {
         let now = Arc::clone(&inventory.borrow_and_update());
         said.mark_unchanged();
-        // Where they are not, until when.
-        let taints_dropped =
-            || driver.agent.said(&driver.name).taints_dropped.map(|at| Instant::from_std(at) + TAINTS_AGAIN);
-        let dropped = taints_dropped().filter(|until| *until > Instant::now());
+        // What the API server does not keep, and until when that is believed.
+        let dropped_until = || {
+            let at = driver.agent.said(&driver.name).dropped_at.into_iter();
+            at.map(|(field, at)| (field, Instant::from_std(at) + DROPPED_AGAIN)).collect::<BTreeMap<_, _>>()
+        };
+        let mut dropped = dropped_until();
+        dropped.retain(|_, until| *until > Instant::now());
         unoffered = if now.is_offered { None } else { unoffered.or_else(|| Some(Instant::now())) };
         let stands = unoffered.map(|since| since + driver.config.unoffered).filter(|until| *until > Instant::now());
         let next = match stands {
             // What was published before.
-            Some(_) => Next { devices: None, again: stands },
-            None => lists.next(&now, dropped.is_none(), Instant::now()),
+            Some(_) => Next { published: None, again: stands },
+            None => lists.next(&now, &|field| !dropped.contains_key(field), Instant::now()),
         };
-        if let Some(devices) = next.devices {
-            driver.agent.publish(&driver.name, devices);
+        if let Some(published) = next.published {
+            driver.agent.publish(&driver.name, published);
         }
         let again = async {
-            match next.again.into_iter().chain(dropped).min() {
+            match next.again.into_iter().chain(dropped.values().copied()).min() {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => std::future::pending().await,
             }
         };
         // Whatever else it says, and however often, is no reason to look at all devices.
-        let other_word =
-            async { while said.changed().await.is_ok() && taints_dropped().is_some() == dropped.is_some() {} };
+        let other_word = async { while said.changed().await.is_ok() && dropped_until().keys().eq(dropped.keys()) {} };
         tokio::select! {
             _ = inventory.changed() => {}
             () = other_word => {}
@@ -73,7 +78,7 @@ pub(crate) async fn run(driver: &Driver) {
 struct Lists {
     unhealthy: Coming,
     held: Coming,
-    sent: Option<(Arc<[Device]>, Instant)>,
+    sent: Option<(Arc<Published>, Instant)>,
 }
 
 /// Something that keeps pods from devices, comes at once, and goes ever later from those from which it comes again and again.
@@ -111,7 +116,7 @@ impl Coming {
 /// What to publish.
 struct Next {
     /// Nothing where it is published already, or not yet.
-    devices: Option<Arc<[Device]>>,
+    published: Option<Arc<Published>>,
     /// When to look again although nothing changes.
     again: Option<Instant>,
 }
@@ -126,54 +131,58 @@ impl Lists {
         Self { unhealthy: Coming::new(is_unhealthy), held: Coming::new(held), sent: None }
     }
 
-    fn next(&mut self, now: &Inventory, taints_are_kept: bool, at: Instant) -> Next {
+    fn next(&mut self, now: &Inventory, is_kept: &dyn Fn(&str) -> bool, at: Instant) -> Next {
         self.unhealthy.note(now, at);
         self.held.note(now, at);
         let until = |device| self.unhealthy.until(device, at).into_iter().chain(self.held.until(device, at));
         let flapping = now.devices.iter().flat_map(until).min();
         // What a scheduler must know of it and the component does not say keeps it back: claims may have it already.
-        let known = now.devices.iter().filter(|device| device.facts.is_some());
-        let devices = known.map(|device| {
-            let unhealthy = self.unhealthy.is_shown(device, at);
-            published(device, unhealthy, self.held.is_shown(device, at), now.driver.evicts)
+        let known = now.devices.iter().filter_map(|device| Some((device, device.facts.as_deref()?)));
+        let (counters, counted) = count(known, is_kept(COUNTERS));
+        let shares = Some(now.driver.shares).filter(|shares| *shares > 1);
+        let devices = counted.into_iter().map(|Counted { device, facts, takes }| {
+            let (unhealthy, held) = (self.unhealthy.is_shown(device, at), self.held.is_shown(device, at));
+            Device {
+                name: device.name.clone(),
+                attributes: facts.attributes.iter().map(|(name, is)| (name.clone(), value(is))).collect(),
+                capacity: facts.capacity.clone(),
+                taints: taints(facts, unhealthy, held, now.driver.evicts),
+                shares,
+                takes,
+            }
         });
-        let devices: Vec<Device> = devices.filter(|device| taints_are_kept || device.taints.is_empty()).collect();
+        let devices = devices.filter(|device| is_kept(TAINTS) || device.taints.is_empty()).collect();
+        let now = Published { devices, counters };
         let due = match &self.sent {
             None => at,
-            Some((sent, _)) if **sent == *devices => return Next { devices: None, again: flapping },
-            Some((sent, when)) if is_as_available(sent, &devices) => *when + ATTRIBUTES_EVERY,
+            Some((sent, _)) if **sent == now => return Next { published: None, again: flapping },
+            Some((sent, when)) if is_as_available(&sent.devices, &now.devices) => *when + ATTRIBUTES_EVERY,
             Some((_, when)) => *when + TAINTS_EVERY,
         };
         if due > at {
             let again = flapping.map_or(due, |until| until.min(due));
-            return Next { devices: None, again: Some(again) };
+            return Next { published: None, again: Some(again) };
         }
-        let devices: Arc<[Device]> = devices.into();
-        self.sent = Some((Arc::clone(&devices), at));
-        Next { devices: Some(devices), again: flapping }
+        let now = Arc::new(now);
+        self.sent = Some((Arc::clone(&now), at));
+        Next { published: Some(now), again: flapping }
     }
 }
 
 /// Whether two lists differ only in what is known of devices, not in whether they can be had.
 fn is_as_available(one: &[Device], other: &[Device]) -> bool {
-    let same = |(one, other): (&Device, &Device)| one.name == other.name && one.taints == other.taints;
+    let same = |(one, other): (&Device, &Device)| {
+        (&one.name, &one.taints, &one.takes) == (&other.name, &other.taints, &other.takes)
+    };
     one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
-fn published(device: &Listed, is_unhealthy: bool, is_held: bool, evicts: bool) -> Device {
+fn taints(facts: &Facts, is_unhealthy: bool, is_held: bool, evicts: bool) -> Vec<Taint> {
     let taint = |key: &str, effect| Taint { key: key.to_owned(), value: None, effect };
-    let facts = device.facts.as_deref();
     // A component that cannot be asked, or a disk that is full, ends no pod.
-    let is_faulty = facts.is_some_and(|facts| facts.is_faulty);
-    let unhealthy = if evicts && is_faulty { Effect::NoExecute } else { Effect::NoSchedule };
+    let unhealthy = if evicts && facts.is_faulty { Effect::NoExecute } else { Effect::NoSchedule };
     let taints = [is_unhealthy.then(|| taint(UNHEALTHY, unhealthy)), is_held.then(|| taint(HELD, Effect::NoSchedule))];
-    let attributes = facts.iter().flat_map(|facts| &facts.attributes);
-    Device {
-        name: device.name.clone(),
-        attributes: attributes.map(|(name, is)| (name.clone(), value(is))).collect(),
-        capacity: facts.map(|facts| facts.capacity.clone()).unwrap_or_default(),
-        taints: taints.into_iter().flatten().collect(),
-    }
+    taints.into_iter().flatten().collect()
 }
 
 fn value(of: &offer::Value) -> Value {

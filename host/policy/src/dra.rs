@@ -29,6 +29,8 @@ pub struct Dra {
     pub evicts: bool,
     /// Whether who looks after a device may have it beside others.
     pub admin_access: bool,
+    /// How many claims may have a unit at once, each a share of it that the scheduler counts.
+    pub shares: u32,
     attributes: Vec<FactRule>,
     capacity: Vec<FactRule>,
 }
@@ -48,8 +50,9 @@ impl Dra {
             let count = attributes.len() + capacity.len();
             item.error(format!("has {count} attributes and capacities, more than {MAX_FACTS}"));
         }
-        let mut admin_access = false;
+        let (mut admin_access, mut shares) = (false, 1);
         fields.flag("admin-access", &mut admin_access);
+        fields.number("shares", &mut shares);
         if !containers.annotations.is_empty() {
             item.error(
                 "must not be there with annotations in \"containers\": the kubelet has no place for those of a claim",
@@ -63,7 +66,7 @@ impl Dra {
             ));
         }
         let evicts = fields.word("unhealthy") == Some("NoExecute");
-        Some(Self { driver: driver?, evicts, admin_access, attributes, capacity })
+        Some(Self { driver: driver?, evicts, admin_access, shares, attributes, capacity })
     }
 }
 

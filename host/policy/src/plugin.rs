@@ -153,6 +153,13 @@ impl PluginPolicy {
         self.dangerous.contains(&danger.key)
     }
 
+    /// Whether who picks its units knows wholes and parts of them apart, so that it is told of both.
+    #[must_use]
+    pub fn counts_wholes(&self) -> bool {
+        let is_alone = self.dra.as_ref().is_some_and(|dra| dra.shares == 1) && self.replicas == 1;
+        is_alone && self.partitions.is_some()
+    }
+
     /// Reads an entry; every mistake in it is reported.
     pub(crate) fn read(entry: &Item<'_>) -> Option<Self> {
         let name = PluginName::try_new(entry.key).map_err(|error| entry.error_at_key(error));
@@ -179,8 +186,11 @@ impl PluginPolicy {
         let partitions = fields.get("partitions");
         let hardware = fields.read("hardware", |item| read_hardware(item, &place));
         let containers = fields.read("containers", |item| Containers::read(item, &place, &resources, &dangerous));
+        let dra = fields.get("dra").and_then(|item| Dra::read(&item, &place, &resources, &containers));
+        let shares = dra.as_ref().map_or(1, |dra| dra.shares);
         let offers = hardware.iter().any(|selector| selector.usage == Use::Offer);
-        refuse_contradictions(&fields, shares_hardware, replicas, containers.device_info && !offers, prepare);
+        let tells_of_nothing = containers.device_info && !offers;
+        refuse_contradictions(&fields, shares_hardware, [replicas, shares], tells_of_nothing, prepare);
         Some(Self {
             origin: entry.report.origin(entry.key_at),
             hardware,
@@ -191,7 +201,7 @@ impl PluginPolicy {
             state,
             wasi: fields.words("wasi"),
             exec: fields.get("exec").and_then(|item| Exec::read(&item, &place, &resources, &containers)),
-            dra: fields.get("dra").and_then(|item| Dra::read(&item, &place, &resources, &containers)),
+            dra,
             containers,
             dangerous,
             shares_hardware,
@@ -220,7 +230,7 @@ impl PluginPolicy {
 fn refuse_contradictions(
     fields: &Fields<'_>,
     shares_hardware: bool,
-    replicas: u32,
+    [replicas, shares]: [u32; 2],
     tells_of_nothing: bool,
     prepare: Prepare,
 ) {
@@ -231,14 +241,22 @@ fn refuse_contradictions(
     }
     // What is written acts on all pods that have the device, and the one that is prepared or released is one of them: the others would find
     // it reset under them.
-    if shares_hardware || replicas > 1 {
-        let shared = if shares_hardware { "\"shares-hardware: true\"" } else { "several \"replicas\"" };
+    let several = [
+        (shares_hardware, "\"shares-hardware: true\""),
+        (replicas > 1, "several \"replicas\""),
+        (shares > 1, "several \"shares\" of dra"),
+    ];
+    if let Some((_, shared)) = several.iter().find(|(is_so, _)| *is_so) {
         refuse(
             "control",
             format!(
                 "must not be there with {shared}: several containers have the same device, and what one of them has written acts on all"
             ),
         );
+    }
+    if replicas > 1 && shares > 1 {
+        let why = "must not be there with several \"replicas\", each of which is a device of its own: say one of both";
+        refuse("dra", why.to_owned());
     }
     if prepare == Prepare::Start {
         let why = "must not be there with \"prepare: start\": no caller says when a container starts";

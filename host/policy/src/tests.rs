@@ -125,6 +125,7 @@ plugins:
       capacity: {memory: {value: "{property.memory}", required: true, values: "*GiB"}}
       unhealthy: NoExecute
       admin-access: true
+      shares: 1
 "#;
 
 pub(super) fn read(text: &str) -> Result<Policy, PolicyErrors> {

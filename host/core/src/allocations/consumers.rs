@@ -1,6 +1,6 @@
 //! What consumers other than pods have: they say themselves when that is over, and a claim asks for it again after a restart.
 
-use super::allocation::{Allocation, AllocationId, Mode, State, Take};
+use super::allocation::{Allocation, AllocationId, Mode, Slot, State, Take};
 use super::change::{Amend, Change, Commit, Release, Units, with};
 use super::consumer::Consumer;
 use super::expiry::{Expiry, Now};
@@ -35,6 +35,15 @@ impl Allocations {
         };
         let mut all = known.book.contents().who_has(&key);
         all.find(|(_, of)| excludes(of)).map(|(_, of)| of.consumer.clone())
+    }
+
+    /// How many others have a share of a unit. The caller has the unit's turn until it is noted.
+    pub(crate) fn shares_of_others(&self, who: &Consumer, resource: &ResourceName, unit: &str) -> usize {
+        let known = self.lock();
+        let key = (resource.to_string(), unit.to_owned());
+        let is_share = |take: &&Take| take.unit == unit && matches!(take.slot, Slot::Share(_));
+        let others = known.book.contents().who_has(&key).filter(|(_, of)| of.consumer != *who && of.ask.is_live());
+        others.map(|(_, of)| of.ask.take.iter().filter(is_share).count()).sum()
     }
 
     /// What a consumer has, oldest first; of pods' only what they look up by a name.

@@ -42,13 +42,13 @@ impl Inventory {
         let new: Vec<Footprint> =
             self.pools.values().flat_map(|pool| pool.units.iter().map(footprints(pool))).collect();
         let mut occupancy = Occupancy::default();
-        new.iter().for_each(|footprint| occupancy.add(Owner { plugin, footprint }));
+        new.iter().for_each(|footprint| occupancy.add(Owner { plugin, footprint, is_held: false }));
         let mut kept = Vec::new();
         for (resource, pool) in &old.pools {
             let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));
             let left = |unit: &&Arc<UnitRecord>| {
                 let footprint = &alone(pool, unit);
-                occupancy.conflict(Owner { plugin, footprint }).is_none()
+                occupancy.conflict(Owner { plugin, footprint, is_held: false }).is_none()
             };
             let units = pool.units.iter().filter(named).filter(left);
             kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));

@@ -67,16 +67,30 @@ struct Owners<'a> {
 pub(crate) struct Owner<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) footprint: &'a Footprint,
+    /// Whether a consumer has it, or may have it.
+    pub(crate) is_held: bool,
 }
 
-impl Owner<'_> {
+impl<'a> Owner<'a> {
+    /// One that a consumer has.
+    pub(crate) const fn held(plugin: &'a str, footprint: &'a Footprint) -> Self {
+        Self { plugin, footprint, is_held: true }
+    }
+
+    /// Whether both are offered and either may be given: a whole, and a part of it.
+    fn is_choice_with(self, other: Owner<'_>) -> bool {
+        let (one, two) = (self.footprint, other.footprint);
+        let are_counted = one.is_counted && two.is_counted && self.plugin == other.plugin;
+        are_counted && !self.is_held && !other.is_held && one.part.is_some() != two.part.is_some()
+    }
+
     /// Whether both may have the same.
     fn gets_along_with(self, other: Owner<'_>) -> bool {
         let parts = match (&self.footprint.part, &other.footprint.part) {
             (Some(one), Some(two)) => self.plugin == other.plugin && one.is_beside(two),
             _ => false,
         };
-        parts || self.shares_with(other)
+        parts || self.shares_with(other) || self.is_choice_with(other)
     }
 
     fn shares_with(self, other: Owner<'_>) -> bool {
@@ -192,13 +206,13 @@ impl<'a> Occupancy<'a> {
         let mut piece = None;
         for (device, is) in places(new.owner.footprint) {
             let [backing, reached] = self.against(device.location(), is, new);
-            if let Some(Owner { plugin, footprint }) = backing {
+            if let Some(Owner { plugin, footprint, .. }) = backing {
                 let (id, name) = (&footprint.id, device.name());
                 return Some(format!("device {name} already backs {id} of plugin {plugin}, or a part of it does"));
             }
             piece = piece.or(reached.map(|owner| (device, owner)));
         }
-        let (device, Owner { plugin, footprint }) = piece?;
+        let (device, Owner { plugin, footprint, .. }) = piece?;
         let (id, name) = (&footprint.id, footprint.piece_with(new.owner.footprint).unwrap_or(device).name());
         Some(format!(
             "it is of one piece of hardware ({name}) with {id} of plugin {plugin}, and a pod has the whole; one unit may have both, or \
@@ -257,7 +271,7 @@ impl<'a> Occupancy<'a> {
 }
 
 /// The places of a unit, each once, and whether that is what it is made of, and a piece that is its alone.
-fn places(footprint: &Footprint) -> impl Iterator<Item = (&DevicePath, [bool; 2])> {
+pub(super) fn places(footprint: &Footprint) -> impl Iterator<Item = (&DevicePath, [bool; 2])> {
     let backing = footprint.backing.iter().map(|at| (at, [true, footprint.pieces.contains(at)]));
     let others = footprint.pieces.iter().filter(|at| !footprint.backing.contains(at));
     backing.chain(others.map(|at| (at, [false, true])))

@@ -32,7 +32,7 @@ pub(super) fn settle(plugins: &mut [Entry]) -> Vec<PluginIndex> {
         Occupancy::with_room_for(plugins.iter().map(|entry| entry.held.len() + entry.footprints.len()).sum());
     for entry in plugins.iter() {
         for footprint in entry.held.values() {
-            occupancy.add(Owner { plugin: &entry.name, footprint });
+            occupancy.add(Owner::held(&entry.name, footprint));
         }
     }
     let waiting = |entry: &Entry, footprint: &Footprint, remembered: bool| {
@@ -45,7 +45,7 @@ pub(super) fn settle(plugins: &mut [Entry]) -> Vec<PluginIndex> {
     for (n, entry, remembered) in turns {
         let Some(lost) = lost.get_mut(n) else { continue };
         for footprint in entry.footprints.iter().filter(|footprint| waiting(entry, footprint, remembered)) {
-            let owner = Owner { plugin: &entry.name, footprint };
+            let owner = Owner { plugin: &entry.name, footprint, is_held: remembered };
             match occupancy.conflict(owner) {
                 Some(reason) => {
                     // Its id is its own all the same, as it is listed with the reason.

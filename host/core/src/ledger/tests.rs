@@ -29,6 +29,7 @@ fn footprint(id: &str, minors: &[u32], shares: bool) -> Footprint {
         values: vec![],
         shares,
         part: None,
+        is_counted: false,
         remembered: false,
     }
 }

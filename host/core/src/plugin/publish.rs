@@ -2,12 +2,15 @@
 
 use super::Plugin;
 use crate::allocations::TakenBy;
+use crate::ledger::Wholes;
 use crate::offer::{Device, DeviceList, Facts};
 use crate::replica::replica_ids;
 use crate::resource::{Resource, take};
 use crate::unit_table::{Change, OutsideCauses, Published};
 use crate::units::{Cause, PoolRecord, Topology};
 use devgate_policy::Derived;
+use devgate_types::UnitId;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +44,7 @@ impl Plugin {
         let others = self.others(closed);
         let (changes, news) = self.units.judge(&others);
         self.log_changes(&changes);
+        let wholes = core.ledger.wholes(core.index);
         for (name, pool) in &self.units.inventory().pools {
             let dra = self.policy().dra.as_ref();
             let known = self.resources.get(name).filter(|known| known.is_by(dra));
@@ -64,10 +68,11 @@ impl Plugin {
                         let driver = dra.map(|dra| dra.driver.as_str());
                         let held = taken_by(taken, &id, replicas, driver).or_else(with_pods);
                         let is_faulty = FAULTS.iter().any(|cause| causes.has(*cause));
-                        if held.is_none() && !is_faulty {
+                        let wholes = wholes.wholes(&unit.id);
+                        if held.is_none() && !is_faulty && wholes.is_empty() {
                             return Arc::clone(facts);
                         }
-                        Arc::new(Facts { held, is_faulty, ..(**facts).clone() })
+                        Arc::new(Facts { held, is_faulty, wholes, ..(**facts).clone() })
                     });
                     let in_use = || {
                         let who = taken_by(taken, &id, replicas, None).filter(|_| told.is_none())?;
@@ -92,6 +97,15 @@ impl Plugin {
             self.label(&others);
         }
         None
+    }
+
+    /// The units that claims of the plugin's driver have, where some are parts of others.
+    fn claimed(&self, wholes: &Wholes) -> HashSet<UnitId> {
+        let driver = self.policy().dra.as_ref().filter(|_| !wholes.is_empty()).map(|dra| dra.driver.as_str());
+        let Some(driver) = driver else { return HashSet::new() };
+        let taken = self.units.inventory().pools.keys().flat_map(|name| self.core.allocations.taken_by_others(name));
+        let ours = taken.filter(|(_, by)| by.iter().any(|by| by.driver.as_deref() == Some(driver)));
+        ours.filter_map(|(id, _)| UnitId::try_new(&id).ok()).collect()
     }
 
     /// Tells what there is to tell of the node: while the list stands, and with it what its component said of the units.
@@ -138,8 +152,12 @@ impl Plugin {
         // What pods have they keep.
         let kept = |_: &_| units.filter(|id| core.held_units.has(id)).cloned().collect();
         let failing = self.failing.as_ref().filter(|_| self.is_stale());
+        let (mut lost, wholes) = (core.ledger.lost(core.index), core.ledger.wholes(core.index));
+        let claimed = self.claimed(&wholes);
+        // Nothing is wrong with the parts of what a claim has: its scheduler counts it.
+        lost.retain(|id, lost| lost.id_taken || !wholes.choices(id).any(|other| claimed.contains(other)));
         OutsideCauses {
-            lost: core.ledger.lost(core.index),
+            lost,
             unreleased: core.held_units.problems(),
             kept: closed.as_ref().map(kept).unwrap_or_default(),
             closed,

@@ -35,7 +35,8 @@ pub(crate) type Told = HashMap<UnitId, Arc<Facts>>;
 
 impl Scheduled {
     pub(crate) fn new(policy: &Dra) -> Self {
-        let driver = Driver { name: policy.driver.clone(), evicts: policy.evicts, admin: policy.admin_access };
+        let Dra { evicts, admin_access: admin, shares, .. } = *policy;
+        let driver = Driver { name: policy.driver.clone(), evicts, admin, shares };
         Self { policy: policy.clone(), driver, told: Mutex::default() }
     }
 

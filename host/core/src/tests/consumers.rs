@@ -1,5 +1,6 @@
 //! Consumers that say themselves when they are done: a front end that is none, and whose word is all that there is.
 
+mod counted;
 mod ends;
 
 use super::held_units::{A_WHILE, FIRST, GPU, Pods, SECOND, Script, give, policy, ready, until};

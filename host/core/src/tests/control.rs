@@ -144,6 +144,7 @@ impl World {
             values: vec![],
             shares: false,
             part: None,
+            is_counted: false,
             remembered: false,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::slices::{Digest, Wanted, check, cut, pressing};
-use devgate_agent_protocol::{Device, FromAgent};
+use devgate_agent_protocol::{Counters, Device, FromAgent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -40,8 +40,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Takes what the host wants.
-    pub(crate) fn want(&mut self, devices: Vec<Device>, name: &str, node: &str) {
-        let (devices, rejected) = check(devices);
+    pub(crate) fn want(&mut self, devices: Vec<Device>, mut counters: Counters, name: &str, node: &str) {
+        let (devices, rejected) = check(devices, &mut counters);
         let line = rejected.line();
         if line != self.left_out
             && let Some(line) = &line
@@ -50,9 +50,9 @@ impl Driver {
         }
         self.left_out = line;
         self.owes = true;
-        let pressing = pressing(&devices);
+        let pressing = pressing(&devices, &counters);
         let is_pressing = self.pressing.replace(pressing) != Some(pressing);
-        let wanted = cut(&devices, name, node);
+        let wanted = cut(&devices, &counters, name, node);
         let is_same = self.wanted == wanted;
         self.wanted = wanted;
         if is_same {
@@ -158,14 +158,14 @@ mod tests {
     #[test]
     fn what_is_refused_waits_long_unless_the_devices_are_others() {
         let mut driver = Driver::default();
-        let device = Device { name: "a".to_owned(), attributes: [].into(), capacity: [].into(), taints: Vec::new() };
-        driver.want(vec![device], "gpu.example.com", "node-1");
+        let device = Device { name: "a".to_owned(), ..Device::default() };
+        driver.want(vec![device], Counters::new(), "gpu.example.com", "node-1");
         driver.fail("422".to_owned(), true, "gpu.example.com");
         let waits = |driver: &Driver| driver.job.due.unwrap() - Instant::now();
         assert!(waits(&driver) > REFUSED / 2);
         driver.retry();
         assert!(waits(&driver) > REFUSED / 2);
-        driver.want(Vec::new(), "gpu.example.com", "node-1");
+        driver.want(Vec::new(), Counters::new(), "gpu.example.com", "node-1");
         assert!(waits(&driver) < PRESSING * 2);
         driver.fail("500".to_owned(), false, "gpu.example.com");
         driver.retry();

@@ -65,7 +65,7 @@ impl Publisher {
             }
             Next::Write(wanted, generation) => {
                 let there = self.seen.get(&wanted.name);
-                let slice = body(wanted, there, name, (&self.node, &uid), generation);
+                let slice = body(wanted, there, (&self.node, &uid), generation);
                 let (slice_name, digest) = (wanted.name.clone(), wanted.digest);
                 let answer = match there {
                     Some(_) => self.server.replace(&slice).await,

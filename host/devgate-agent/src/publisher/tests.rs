@@ -5,7 +5,7 @@ mod troubles;
 use super::{Input, Publisher};
 use crate::fake::Fake;
 use crate::server::{Pace, watch};
-use devgate_agent_protocol::{Device, Effect, FromAgent, Taint, Value};
+use devgate_agent_protocol::{Counters, Device, Effect, FromAgent, Taint, Value};
 use serde_json::json;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -37,7 +37,11 @@ impl Host {
     }
 
     async fn publish(&self, driver: &str, devices: &[Device]) {
-        self.say.send(Input::Publish(1, driver.to_owned(), devices.to_vec())).await.unwrap();
+        self.publish_with(driver, devices, Counters::new()).await;
+    }
+
+    async fn publish_with(&self, driver: &str, devices: &[Device], counters: Counters) {
+        self.say.send(Input::Publish(1, driver.to_owned(), devices.to_vec(), counters)).await.unwrap();
     }
 
     /// The driver, generation, what is dropped, and the error of the next answer.
@@ -58,8 +62,7 @@ impl Host {
 }
 
 fn devices(most: usize) -> Vec<Device> {
-    let device =
-        |n| Device { name: format!("gpu-{n}"), attributes: [].into(), capacity: [].into(), taints: Vec::new() };
+    let device = |n| Device { name: format!("gpu-{n}"), ..Device::default() };
     (0..most).map(device).collect()
 }
 

@@ -1,7 +1,9 @@
 //! What the API server would refuse of a device. One device that is wrong would cost all that are in its slice.
 
+use super::MAX_COUNTERS;
 use super::name::{is_identifier, is_label, is_subdomain, is_word};
-use devgate_agent_protocol::{Device, Taint, Value};
+use devgate_agent_protocol::{Counters, Device, Taint, Takes, Value};
+use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -49,12 +51,15 @@ pub(crate) fn is_driver(name: &str) -> bool {
     is_subdomain(name, DOMAIN)
 }
 
-/// Those that the API server takes, in their order, and what is wrong with the others.
-pub(crate) fn check(devices: Vec<Device>) -> (Vec<Device>, Rejected) {
+/// Those that the API server takes, in their order, and what is wrong with the others. Sets of counters that it would not take go.
+pub(crate) fn check(devices: Vec<Device>, counters: &mut Counters) -> (Vec<Device>, Rejected) {
+    counters.retain(|name, counters| {
+        is_label(name) && (1..=MAX_COUNTERS).contains(&counters.len()) && are_amounts(counters)
+    });
     let (mut names, mut rejected) = (HashSet::new(), Rejected::default());
     let mut good = Vec::with_capacity(devices.len());
     for device in devices {
-        let wrong = wrong(&device).or_else(|| {
+        let wrong = wrong(&device).or_else(|| wrong_takes(device.takes.as_ref()?, counters)).or_else(|| {
             let is_new = names.insert(device.name.clone());
             (!is_new).then(|| "another device has this name".to_owned())
         });
@@ -70,7 +75,7 @@ fn wrong(device: &Device) -> Option<String> {
     if !is_label(&device.name) {
         return Some("its name is no DNS label".to_owned());
     }
-    let facts = device.attributes.len() + device.capacity.len();
+    let facts = device.attributes.len() + device.capacity.len() + usize::from(device.shares.is_some());
     if facts > FACTS {
         return Some(format!("has {facts} attributes and capacities, and may have {FACTS}"));
     }
@@ -92,6 +97,20 @@ fn wrong(device: &Device) -> Option<String> {
     }
     let taint = device.taints.iter().find(|taint| !is_taint(taint))?;
     Some(format!("taint {}: its key or value is none of a label", shown(&taint.key)))
+}
+
+fn are_amounts(of: &BTreeMap<String, u64>) -> bool {
+    of.iter().all(|(name, amount)| is_label(name) && i64::try_from(*amount).is_ok())
+}
+
+fn wrong_takes(takes: &Takes, counters: &Counters) -> Option<String> {
+    let set = devgate_types::escape(&takes.set, 64);
+    let Some(there) = counters.get(&takes.set) else {
+        return Some(format!("takes from the counters {set}, which there are not"));
+    };
+    let is_there = |(name, amount): (&String, &u64)| there.get(name).is_some_and(|most| amount <= most);
+    let is_good = !takes.amounts.is_empty() && takes.amounts.iter().all(is_there);
+    (!is_good).then(|| format!("takes more from the counters {set} than there is"))
 }
 
 fn is_fact(name: &str) -> bool {
@@ -140,24 +159,49 @@ mod tests {
     use devgate_agent_protocol::Effect;
 
     fn device(name: &str) -> Device {
-        Device { name: name.to_owned(), attributes: [].into(), capacity: [].into(), taints: Vec::new() }
+        Device { name: name.to_owned(), ..Device::default() }
     }
 
     fn why(change: impl FnOnce(&mut Device)) -> String {
         let mut device = device("gpu-0");
         change(&mut device);
-        check(vec![device]).1.line().unwrap_or_default()
+        check(vec![device], &mut Counters::new()).1.line().unwrap_or_default()
     }
 
     #[test]
     fn a_device_that_breaks_a_rule_is_left_out_and_said() {
-        let (good, rejected) = check(["a", "B", "a", "b-", ""].map(device).into());
+        let (good, rejected) = check(["a", "B", "a", "b-", ""].map(device).into(), &mut Counters::new());
         assert_eq!(good, [device("a")]);
         assert_eq!(
             rejected.line().unwrap(),
             "device B: its name is no DNS label; it is left out, and so are 3 more devices"
         );
-        assert_eq!(check(vec![device("a"), device("b")]).1.line(), None);
+        assert_eq!(check(vec![device("a"), device("b")], &mut Counters::new()).1.line(), None);
+    }
+
+    #[test]
+    fn counters_are_there_and_enough() {
+        let set =
+            |amounts: &[(&str, u64)]| amounts.iter().map(|(name, amount)| ((*name).to_owned(), *amount)).collect();
+        let many: BTreeMap<_, _> = (0..33).map(|n| (format!("c{n}"), 1)).collect();
+        let mut counters = Counters::from([
+            ("a".to_owned(), set(&[("x", 2)])),
+            ("B".to_owned(), set(&[("x", 2)])),
+            ("many".to_owned(), many),
+        ]);
+        let mut line = |of: &str, amounts: &[(&str, u64)]| {
+            let takes = Some(Takes { set: of.to_owned(), amounts: set(amounts) });
+            check(vec![Device { takes, ..device("gpu-0") }], &mut counters).1.line().unwrap_or_default()
+        };
+        assert_eq!(line("a", &[("x", 2)]), "");
+        for (of, amounts) in [("a", [("x", 3)]), ("a", [("y", 1)])] {
+            assert!(line(of, &amounts).contains("takes more from the counters a than there is"));
+        }
+        assert!(line("a", &[]).contains("takes more from the counters a than there is"));
+        for of in ["B", "many", "b"] {
+            assert!(line(of, &[("x", 1)]).contains("which there are not"), "{of}");
+        }
+        assert_eq!(counters.into_keys().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]

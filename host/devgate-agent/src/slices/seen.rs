@@ -82,14 +82,8 @@ impl Seen {
 }
 
 /// The object to be sent, in place of what is there.
-pub(crate) fn body(
-    wanted: &Wanted,
-    there: Option<&Seen>,
-    driver: &str,
-    (node, uid): (&str, &str),
-    generation: i64,
-) -> ResourceSlice {
-    let mut spec = wanted.spec(driver, node, generation);
+pub(crate) fn body(wanted: &Wanted, there: Option<&Seen>, (node, uid): (&str, &str), generation: i64) -> ResourceSlice {
+    let mut spec = wanted.spec(generation);
     if let Some(there) = there {
         there.keep_times(&mut spec);
     }

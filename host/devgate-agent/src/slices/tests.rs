@@ -1,7 +1,7 @@
 //! Rules for any devices, and for any way from one state of a pool to another.
 
 use super::*;
-use devgate_agent_protocol::{Device, Effect, Taint, Value};
+use devgate_agent_protocol::{Counters, Device, Effect, Taint, Takes, Value};
 use k8s_openapi::api::resource::v1::ResourceSlice;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +33,28 @@ fn device() -> impl Strategy<Value = Device> {
         value,
         effect: Effect::NoSchedule,
     });
-    (text(), facts(), proptest::collection::vec(taint, 0..20))
-        .prop_map(|(name, (attributes, capacity), taints)| Device { name, attributes, capacity, taints })
+    let takes = (0..24_u8, 0..4_u8, 0..90_u64).prop_map(|(set, counter, amount)| Takes {
+        set: format!("set-{set}"),
+        amounts: [(format!("c{counter}"), amount)].into(),
+    });
+    let more = (proptest::option::of(0..5_u32), proptest::option::of(takes));
+    (text(), facts(), proptest::collection::vec(taint, 0..20), more).prop_map(
+        |(name, (attributes, capacity), taints, (shares, takes))| Device {
+            name,
+            attributes,
+            capacity,
+            taints,
+            shares,
+            takes,
+        },
+    )
+}
+
+fn counters() -> impl Strategy<Value = Counters> {
+    let set = prop_oneof![9 => (0..24_u8).prop_map(|n| format!("set-{n}")), 1 => text()];
+    let counter = prop_oneof![9 => (0..4_u8).prop_map(|n| format!("c{n}")), 1 => text()];
+    let counters = proptest::collection::btree_map(counter, prop_oneof![9 => 0..90_u64, 1 => any::<u64>()], 0..5);
+    proptest::collection::btree_map(set, counters, 0..24)
 }
 
 /// What the API server looks at, written from its types and validation.
@@ -45,7 +65,12 @@ fn assert_valid(slice: &ResourceSlice) {
     assert!(is_subdomain(&spec.driver, 63) && is_subdomain(&spec.pool.name, 253));
     assert!(spec.pool.generation >= 0 && spec.pool.resource_slice_count > 0);
     let devices = spec.devices.as_ref().unwrap();
-    assert!(devices.len() <= 64);
+    let sets = spec.shared_counters.as_deref().unwrap_or_default();
+    assert!(devices.len() <= 64 && sets.len() <= 8 && (devices.is_empty() || sets.is_empty()));
+    for set in sets {
+        assert!(is_label(&set.name) && (1..=32).contains(&set.counters.len()));
+        assert!(set.counters.iter().all(|(name, of)| is_label(name) && !of.value.0.is_empty()));
+    }
     let names: BTreeSet<_> = devices.iter().map(|device| &device.name).collect();
     assert_eq!(names.len(), devices.len());
     for device in devices {
@@ -64,6 +89,10 @@ fn assert_valid(slice: &ResourceSlice) {
             assert!(value.string.iter().chain(&value.version).all(|text| text.len() <= 64));
         }
         assert!(device.taints.iter().flatten().count() <= 16);
+        assert_eq!(
+            device.allow_multiple_allocations == Some(true),
+            device.capacity.iter().flatten().any(|(name, _)| name == SHARES_CAPACITY)
+        );
     }
     assert!(serde_json::to_vec(slice).unwrap().len() < 1 << 20);
 }
@@ -74,21 +103,26 @@ proptest! {
     #[test]
     fn whatever_the_host_says_each_slice_passes_and_no_good_device_is_lost(
         devices in proptest::collection::vec(device(), 0..200),
+        mut counters in counters(),
         node in "[a-z0-9]{1,60}(\\.[a-z0-9]{1,60}){0,3}",
     ) {
-        let (good, _) = check(devices);
-        let wanted = cut(&good, DRIVER, &node);
-        assert_eq!(wanted.len(), good.len().div_ceil(64).max(1));
+        let (good, _) = check(devices, &mut counters);
+        let wanted = cut(&good, &counters, DRIVER, &node);
+        assert_eq!(wanted.len(), good.len().div_ceil(64).max(1) + counters.len().div_ceil(8));
         let names: BTreeSet<_> = wanted.iter().map(|wanted| &wanted.name).collect();
         assert_eq!(names.len(), wanted.len());
         assert!(wanted.is_sorted_by_key(|wanted| &wanted.name));
-        let mut cut = Vec::new();
+        let (mut cut, mut sets, mut takers) = (Vec::new(), BTreeMap::new(), Vec::new());
         for wanted in &wanted {
-            let slice = body(wanted, None, DRIVER, (&node, "uid"), 1);
+            let slice = body(wanted, None, (&node, "uid"), 1);
             assert_valid(&slice);
             assert_eq!(Digest::of_spec(slice.spec.clone()), wanted.digest);
-            cut.extend(slice.spec.devices.unwrap().into_iter().map(|device| device.name));
+            sets.extend(slice.spec.shared_counters.into_iter().flatten().map(|set| (set.name, set.counters)));
+            let devices = slice.spec.devices.unwrap();
+            takers.extend(devices.iter().filter_map(|device| device.consumes_counters.clone()).flatten());
+            cut.extend(devices.into_iter().map(|device| device.name));
         }
+        assert!(takers.iter().all(|of| of.counters.keys().all(|name| sets[&of.counter_set].contains_key(name))));
         assert_eq!(cut, good.into_iter().map(|device| device.name).collect::<Vec<_>>());
     }
 
@@ -101,7 +135,7 @@ proptest! {
         let mut known = Vec::new();
         let mut generation = 0;
         for (devices, salt, steps, lost) in states {
-            let wanted = cut(&simple(devices, salt), DRIVER, NODE.0);
+            let wanted = cut(&simple(devices, salt), &Counters::new(), DRIVER, NODE.0);
             known.push(wanted.clone());
             if let Some(lost) = lost {
                 server.lose(lost.into());
@@ -127,8 +161,7 @@ fn simple(devices: usize, salt: u8) -> Vec<Device> {
     let device = |n: usize| Device {
         name: format!("d{n}"),
         attributes: [("v".to_owned(), Value::Int(if n.is_multiple_of(50) { salt.into() } else { 0 }))].into(),
-        capacity: [].into(),
-        taints: Vec::new(),
+        ..Device::default()
     };
     (0..devices).map(device).collect()
 }
@@ -157,7 +190,7 @@ impl Server {
             Next::Write(wanted, at) => {
                 *generation = (*generation).max(at);
                 self.versions += 1;
-                let mut slice = body(wanted, self.slices.get(&wanted.name), DRIVER, NODE, at);
+                let mut slice = body(wanted, self.slices.get(&wanted.name), NODE, at);
                 slice.metadata.resource_version = Some(self.versions.to_string());
                 self.slices.insert(wanted.name.clone(), Seen::of(slice));
             }
@@ -192,7 +225,7 @@ impl Server {
 fn one_change_is_one_write_in_the_same_generation_and_two_are_a_new_one() {
     let (mut server, mut generation) = (Server::default(), 0);
     let mut settle = |server: &mut Server, devices: &[Device]| {
-        let wanted = cut(devices, DRIVER, NODE.0);
+        let wanted = cut(devices, &Counters::new(), DRIVER, NODE.0);
         (0..20).take_while(|_| !server.step(&wanted, &mut generation)).count()
     };
     let mut devices = simple(130, 0);
@@ -215,7 +248,7 @@ fn one_change_is_one_write_in_the_same_generation_and_two_are_a_new_one() {
 #[test]
 fn a_name_that_is_too_long_is_cut_and_stays_one_of_its_own() {
     let node = |last: &str| format!("{}.{last}", vec!["n".repeat(49); 4].join("."));
-    let name = |node: &str| cut(&[], DRIVER, node)[0].name.clone();
+    let name = |node: &str| cut(&[], &Counters::new(), DRIVER, node)[0].name.clone();
     let (one, other) = (name(&node(&"a".repeat(49))), name(&node(&format!("{}b", "a".repeat(48)))));
     assert!(one != other && one.len() <= 253 && is_subdomain(&one, 253), "{one}");
     assert!(one.starts_with("00000-gpu.example.com-nnn"));
@@ -226,15 +259,15 @@ fn a_taint_stays_since_when_it_was_and_what_is_dropped_is_named() {
     let mut devices = simple(1, 0);
     devices[0].taints =
         vec![Taint { key: "devgate.dev/unhealthy".to_owned(), value: None, effect: Effect::NoSchedule }];
-    let wanted = cut(&devices, DRIVER, NODE.0).remove(0);
-    let sent = body(&wanted, None, DRIVER, NODE, 1);
+    let wanted = cut(&devices, &Counters::new(), DRIVER, NODE.0).remove(0);
+    let sent = body(&wanted, None, NODE, 1);
     let mut came: ResourceSlice = sent.clone();
     let time = serde_json::from_str("\"2026-01-02T03:04:05Z\"").unwrap();
     came.spec.devices.as_mut().unwrap()[0].taints.as_mut().unwrap()[0].time_added = Some(time);
     assert_eq!(missing(&sent.spec, &came.spec), [""; 0]);
     let seen = Seen::of(came.clone());
     assert_eq!(seen.digest, wanted.digest);
-    assert_eq!(body(&wanted, Some(&seen), DRIVER, NODE, 1).spec, came.spec);
+    assert_eq!(body(&wanted, Some(&seen), NODE, 1).spec, came.spec);
     came.spec.devices.as_mut().unwrap()[0].taints = None;
     assert_eq!(missing(&sent.spec, &came.spec), ["taints"]);
     came.spec.devices = None;

@@ -1,6 +1,6 @@
 //! The connection to the agent, made again for as long as the host runs.
 
-use super::Agent;
+use super::{Agent, Published};
 use devgate_agent_protocol::{FromAgent, LineError, Lines, ToAgent, write};
 use devgate_core::Backoff;
 use devgate_types::escape;
@@ -131,13 +131,14 @@ fn next_ask(agent: &Agent) -> Option<ToAgent> {
 fn next_list(agent: &Agent, sent: &mut BTreeMap<String, u64>) -> Option<ToAgent> {
     let drivers = agent.drivers.lock();
     let is_new = |(driver, told): &(&String, &super::Told)| sent.get(*driver) != Some(&told.revision);
-    let mut all = drivers.iter().filter(|(_, told)| told.devices.is_some());
+    let mut all = drivers.iter().filter(|(_, told)| told.published.is_some());
     let (driver, told) = all.find(is_new)?;
     sent.insert(driver.clone(), told.revision);
-    let devices = Arc::clone(told.devices.as_ref()?);
+    let published = Arc::clone(told.published.as_ref()?);
     let driver = driver.clone();
     drop(drivers);
-    Some(ToAgent::Publish { driver, devices: devices.to_vec() })
+    let Published { devices, counters } = (*published).clone();
+    Some(ToAgent::Publish { driver, devices, counters })
 }
 
 async fn send(agent: &Agent, to: &mut OwnedWriteHalf, message: &ToAgent) -> Result<(), End> {

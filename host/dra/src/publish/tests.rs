@@ -23,7 +23,7 @@ fn published_at(seconds: u64, at: impl Fn(u64) -> Inventory) -> Vec<f64> {
     let (begin, mut lists, mut all) = (Instant::now(), Lists::new(), Vec::new());
     for tenth in 0..seconds * 10 {
         let since = START + Duration::from_millis(100 * tenth);
-        if lists.next(&at(tenth), true, begin + since).devices.is_some() {
+        if lists.next(&at(tenth), &|_| true, begin + since).published.is_some() {
             all.push(since.as_secs_f64());
         }
     }
@@ -81,11 +81,11 @@ fn taints_say_what_keeps_pods_away() {
         .into(),
         capacity: [("memory".to_owned(), 1 << 34)].into(),
         held: held.map(Into::into),
-        is_faulty: false,
+        ..Facts::default()
     };
     let of = |unhealthy, evicts, held| {
         let now = inventory(unhealthy, evicts, facts(held));
-        Lists::new().next(&now, true, Instant::now()).devices.unwrap()[0].clone()
+        Lists::new().next(&now, &|_| true, Instant::now()).published.unwrap().devices[0].clone()
     };
     let taints =
         |device: &Device| device.taints.iter().map(|taint| (taint.key.clone(), taint.effect)).collect::<Vec<_>>();
@@ -110,8 +110,7 @@ fn dra37_ten_thousand_devices_are_told_in_one_line_in_bounded_time() {
             .map(|n| (format!("attribute{n}"), offer::Value::Text("a text of some words".into())))
             .collect(),
         capacity: [("memory".to_owned(), 1 << 36)].into(),
-        held: None,
-        is_faulty: false,
+        ..Facts::default()
     });
     let device = |n: usize| offer::Device {
         id: format!("0000:{n:05x}.0"),
@@ -122,7 +121,7 @@ fn dra37_ten_thousand_devices_are_told_in_one_line_in_bounded_time() {
     let begun = std::time::Instant::now();
     let offers: DriverOffers = [Fixed::offer(DeviceList { devices: (0..10_000).map(device).collect() }, false)].into();
     let now = Inventory::of(NAME, &offers);
-    let devices = Lists::new().next(&now, true, Instant::now()).devices.unwrap();
+    let devices = Lists::new().next(&now, &|_| true, Instant::now()).published.unwrap().devices.clone();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(devices.len(), 10_000);
     let line = serde_json::to_vec(&devices_message(&devices)).unwrap();
@@ -130,5 +129,9 @@ fn dra37_ten_thousand_devices_are_told_in_one_line_in_bounded_time() {
 }
 
 fn devices_message(devices: &[Device]) -> devgate_agent_protocol::ToAgent {
-    devgate_agent_protocol::ToAgent::Publish { driver: "gpu.vendor.com".into(), devices: devices.to_vec() }
+    devgate_agent_protocol::ToAgent::Publish {
+        driver: "gpu.vendor.com".into(),
+        devices: devices.to_vec(),
+        counters: [].into(),
+    }
 }

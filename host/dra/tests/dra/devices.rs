@@ -26,7 +26,12 @@ pub(crate) struct Listed {
 
 impl Listed {
     pub(crate) fn new(name: &str, driver: Option<&str>, ids: &[&str]) -> Arc<Self> {
-        let driver = driver.map(|name| Driver { name: name.into(), evicts: false, admin: name == "admin.vendor.com" });
+        let driver = driver.map(|name| Driver {
+            name: name.into(),
+            evicts: false,
+            admin: name == "admin.vendor.com",
+            shares: 1,
+        });
         let device = |id: &&str| Device { id: (*id).to_owned(), facts: Some(Arc::default()), ..Device::default() };
         let devices = ids.iter().map(device).collect();
         let devices = watch::Sender::new(Arc::new(DeviceList { devices }));

@@ -86,7 +86,7 @@ impl FakeAgent {
     /// The lists of a driver's devices that it was told.
     pub(crate) fn lists(&self, of: &str) -> Vec<Vec<Device>> {
         let list = |(_, said): &(usize, ToAgent)| match said {
-            ToAgent::Publish { driver, devices } if driver == of => Some(devices.clone()),
+            ToAgent::Publish { driver, devices, .. } if driver == of => Some(devices.clone()),
             _ => None,
         };
         self.heard.borrow().iter().filter_map(list).collect()

@@ -34,7 +34,7 @@ async fn dra27_where_taints_are_dropped_devices_are_left_out() {
     let dropped = FromAgent::Published {
         driver: DRIVER.into(),
         generation: Some(4),
-        dropped: vec!["devices.taints".into()],
+        dropped: vec!["taints".into()],
         error: None,
     };
     world.agent.says.lock().unwrap().published = Some(dropped);
@@ -42,7 +42,7 @@ async fn dra27_where_taints_are_dropped_devices_are_left_out() {
     world.until("it is left out", || world.agent.lists(DRIVER).last().is_some_and(|list| list.len() == 5)).await;
     let status = world.status(DRIVER).unwrap();
     assert_eq!((status.generation, status.devices), (Some(4), 6));
-    assert_eq!(status.dropped, ["devices.taints"]);
+    assert_eq!(status.dropped, ["taints"]);
     // What has no taints is published whole, and drops nothing.
     let fine = FromAgent::Published { driver: DRIVER.into(), generation: Some(5), dropped: Vec::new(), error: None };
     world.agent.says.lock().unwrap().published = Some(fine);

@@ -121,6 +121,7 @@ pub(crate) const DRA: Section = Section {
         key("capacity", Kind::Labels(&CAPACITY)),
         key("unhealthy", Kind::OneOf(&["NoSchedule", "NoExecute"])),
         key("admin-access", Kind::Flag),
+        key("shares", Kind::Number(1, 4_096)),
     ],
 };
 

@@ -180,3 +180,78 @@ fn a_device_and_a_part_of_it_are_not_two() {
     );
     assert_eq!(outcome(vec![of("card", &card), of("render", &render), of("other", &other)]), [""; 0]);
 }
+
+/// A whole and its parts, of which a scheduler knows.
+fn counted() -> Vec<Footprint> {
+    let all = [part("whole", &[0]), part("a", &[0, 3, 4]), part("b", &[0, 5, 6])];
+    all.map(|footprint| Footprint { is_counted: true, ..footprint }).into()
+}
+
+#[test]
+fn what_a_scheduler_counts_is_offered_as_a_whole_and_in_parts_until_one_is_given() {
+    let (ledger, all) = (ledger(), counted());
+    ledger.report(PluginIndex(0), all.clone());
+    assert_eq!(lost(&ledger, 0), [""; 0]);
+    // No other plugin gets any of it.
+    ledger.report(PluginIndex(1), vec![part("other", &[0, 8])]);
+    assert_eq!(lost(&ledger, 1), ["other: node c 10:0 is already given to whole of plugin first"]);
+    let [whole, a, b] = <[Footprint; 3]>::try_from(all.clone()).unwrap();
+    let hold = |units: &[&Footprint]| {
+        let units = units.iter().map(|unit| (*unit).clone()).collect();
+        ledger.hold(PluginIndex(0), units).map_err(|why| match why {
+            NotHeld::Lost(why) => why.to_string(),
+            NotHeld::Changed => "changed".to_owned(),
+        })
+    };
+    let given = |to: &str| Err(format!("node c 10:0 is already given to {to} of plugin first"));
+    assert_eq!(hold(&[&whole, &a]), given("whole"));
+    assert_eq!(hold(&[&a, &b]).unwrap(), [id("a"), id("b")]);
+    // At once, and once all has been gone through.
+    assert_eq!(hold(&[&whole]), given("a"));
+    assert_eq!(hold(&[&a]).unwrap(), []);
+    ledger.report(PluginIndex(0), vec![a.clone(), whole.clone(), b.clone()]);
+    assert_eq!(lost(&ledger, 0), ["whole: node c 10:0 is already given to a of plugin first"]);
+    ledger.free(PluginIndex(0), &[id("a")]);
+    assert_eq!(hold(&[&whole]), given("b"));
+    ledger.let_go(PluginIndex(0), &[id("b")]);
+    assert_eq!((lost(&ledger, 0), hold(&[&whole]).unwrap()), (Vec::new(), vec![id("whole")]));
+    assert_eq!(hold(&[&b]), given("whole"));
+    let wholes = ledger.wholes(PluginIndex(0));
+    assert_eq!(
+        ["whole", "a", "b"].map(|unit| wholes.wholes(&id(unit))),
+        ["whole"; 3].map(|whole| vec![whole.to_owned()])
+    );
+    assert_eq!(wholes.choices(&id("whole")).collect::<Vec<_>>(), [&id("a"), &id("b")]);
+}
+
+#[test]
+fn what_may_be_given_from_before_is_no_choice() {
+    let (ledger, mut all) = (ledger(), counted());
+    all[1].remembered = true;
+    ledger.report(PluginIndex(0), all.clone());
+    assert_eq!(lost(&ledger, 0), ["whole: node c 10:0 is already given to a of plugin first"]);
+    assert_eq!(ledger.hold(PluginIndex(0), vec![all[2].clone()]), Ok(vec![id("b")]));
+    ledger.free(PluginIndex(0), &[id("a"), id("b")]);
+    assert_eq!(lost(&ledger, 0), [""; 0]);
+    ledger.hold(PluginIndex(0), vec![all[0].clone()]).unwrap();
+}
+
+#[test]
+fn parts_lie_beneath_the_whole_that_they_are_of() {
+    let node = testing::node();
+    let at =
+        |id: &str, minor: u32, backing: Vec<DevicePath>| Footprint { is_counted: true, backing, ..part(id, &[minor]) };
+    let (all, pci) = (node.devices("drm").unwrap(), node.devices("pci").unwrap());
+    let mut pairs = all.iter().flat_map(|beneath| pci.iter().map(move |above| (above, beneath)));
+    let (above, beneath) = pairs.find(|(above, beneath)| beneath.is_beneath(above)).unwrap();
+    let elsewhere = pci.iter().find(|other| !beneath.is_beneath(other)).unwrap();
+    for [whole_at, part_at] in [[above, beneath], [beneath, above]] {
+        let all = [
+            at("whole", 0, vec![whole_at.clone()]),
+            at("part", 3, vec![part_at.clone()]),
+            at("b", 4, vec![elsewhere.clone()]),
+        ];
+        let wholes = Wholes::of(&all);
+        assert_eq!(["whole", "part", "b"].map(|unit| wholes.wholes(&id(unit)).len()), [1, 1, 0]);
+    }
+}

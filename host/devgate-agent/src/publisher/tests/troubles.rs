@@ -2,8 +2,10 @@
 
 use super::{DRIVER, FIRST, Host, devices, taint};
 use crate::fake::Fake;
+use devgate_agent_protocol::Takes;
 use http::Method;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -126,7 +128,7 @@ async fn a_server_that_never_knows_is_not_asked_without_end() {
 #[tokio::test]
 async fn a_field_that_is_dropped_is_said_and_written_once() {
     let fake = Fake::new();
-    fake.with(|state| state.drops_taints = true);
+    fake.with(|state| state.drops = &["taints"]);
     let mut host = Host::of(&fake).await;
     let mut all = devices(1);
     taint(&mut all[0]);
@@ -140,7 +142,7 @@ async fn a_field_that_is_dropped_is_said_and_written_once() {
     host.publish(DRIVER, &all).await;
     assert_eq!(host.hear().await.2, ["taints"]);
     fake.with(|state| {
-        (state.drops_taints, state.git_version) = (false, "v1.37.0".to_owned());
+        (state.drops, state.git_version) = (&[], "v1.37.0".to_owned());
         state.end_watches(None);
     });
     assert_eq!(host.hear().await, (DRIVER.to_owned(), Some(1), Vec::new(), String::new()));
@@ -150,10 +152,43 @@ async fn a_field_that_is_dropped_is_said_and_written_once() {
     );
 }
 
+/// As versions before 1.36 do it, where gates are off.
+#[tokio::test]
+async fn what_an_older_server_drops_is_said_by_name_and_what_is_left_stands() {
+    let fake = Fake::new();
+    fake.with(|state| {
+        state.drops = &["taints", "sharedCounters", "consumesCounters", "allowMultipleAllocations"];
+    });
+    let mut host = Host::of(&fake).await;
+    let mut all = devices(2);
+    taint(&mut all[0]);
+    let amounts = BTreeMap::from([("gpu-1".to_owned(), 64)]);
+    all[1].takes = Some(Takes { set: "gpu-1".to_owned(), amounts: amounts.clone() });
+    all[1].shares = Some(4);
+    host.publish_with(DRIVER, &all, [("gpu-1".to_owned(), amounts)].into()).await;
+    let dropped = ["counters", "shares", "taints"].map(str::to_owned).into();
+    assert_eq!(host.hear().await, (DRIVER.to_owned(), Some(1), dropped, String::new()));
+    sleep(Duration::from_millis(2500)).await;
+    assert_eq!(fake.with(|state| state.writes().len()), 2);
+    let spec = |n: usize| fake.with(|state| state.slices.values().nth(n).unwrap()["spec"].clone());
+    assert_eq!(
+        spec(0)["devices"][1]["capacity"],
+        json!({"devgate.dev/shares": {"value": "4", "requestPolicy": {"default": "1", "validValues": ["1"]}}})
+    );
+    assert_eq!(spec(1)["devices"], json!([]));
+    fake.with(|state| {
+        (state.drops, state.git_version) = (&[], "v1.37.0".to_owned());
+        state.end_watches(None);
+    });
+    assert_eq!(host.hear().await, (DRIVER.to_owned(), Some(2), Vec::new(), String::new()));
+    assert_eq!(spec(0)["devices"][1]["allowMultipleAllocations"], true);
+    assert_eq!(spec(1)["sharedCounters"], json!([{"name": "gpu-1", "counters": {"gpu-1": {"value": "64"}}}]));
+}
+
 #[tokio::test]
 async fn a_field_that_is_kept_again_is_said_and_all_of_it_written() {
     let (fake, other) = (Fake::new(), "nic.example.com");
-    fake.with(|state| state.drops_taints = true);
+    fake.with(|state| state.drops = &["taints"]);
     let mut host = Host::of(&fake).await;
     let mut all = devices(2);
     taint(&mut all[0]);
@@ -162,7 +197,7 @@ async fn a_field_that_is_kept_again_is_said_and_all_of_it_written() {
         assert_eq!(host.hear().await, (driver.to_owned(), Some(1), vec!["taints".to_owned()], String::new()));
     }
     // Switched on, in the same version; found by the next list.
-    fake.with(|state| state.drops_taints = false);
+    fake.with(|state| state.drops = &[]);
     taint(&mut all[1]);
     host.publish(DRIVER, &all).await;
     let mut told = [host.hear().await, host.hear().await];
