@@ -231,13 +231,15 @@ impl Keeper {
             Err(gone) => {
                 let since = unoffered.unwrap_or_else(Instant::now);
                 now.unoffered = gone.may_come.then_some(since);
-                // What is there is right for as long as its numbers are.
+                // What is there is right for as long as its numbers are; what was taken away is not back by waiting.
                 let may_stay = gone.may_come && since.elapsed() < self.unoffered;
-                if !(may_stay && self.is_right(named, &now.told).unwrap_or(false)) {
+                let stays = may_stay && self.is_right(named, &now.told).unwrap_or(false);
+                if !stays {
                     let removed = self.files.remove(&named.file());
                     removed.unwrap_or_else(|why| tracing::error!(family = "host", "{named}: {why}"));
                 }
-                (!may_stay).then(|| gone.to_string())
+                let is_missed = !may_stay || (problem.is_some() && !stays);
+                is_missed.then(|| gone.to_string())
             }
         };
         match &now.problem {

@@ -319,6 +319,20 @@ async fn what_nothing_offers_any_more_has_no_file_after_a_while_and_its_lease_st
     world.until(|| world.file("job1").exists()).await;
 }
 
+/// Its plugin leaves a policy in two steps: it has no devices, and then it is not there.
+#[tokio::test]
+async fn a_file_that_was_taken_away_is_not_said_to_be_back_where_nothing_offers_it() {
+    let world = World::new();
+    world.lease("job1").await.unwrap();
+    *world.fake.restored.lock().unwrap() = Some(Err(gone(false)));
+    fs::remove_file(world.file("job1")).unwrap();
+    world.until(|| !world.keeper.problems().is_empty()).await;
+    *world.fake.restored.lock().unwrap() = Some(Err(gone(true)));
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert!(!world.file("job1").exists());
+    assert_eq!(world.keeper.problems().len(), 1);
+}
+
 #[tokio::test]
 async fn cdi15_a_lease_that_is_over_has_no_file_also_where_the_host_was_not_there() {
     let mut world = World::new();
