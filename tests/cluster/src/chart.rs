@@ -42,22 +42,22 @@ impl Cluster {
         self.install_with_values(&self.policy()?, json!({"nodeSelector": {label: "true"}}))
     }
 
-    /// Installs it with an agent, which has nothing to do yet.
+    /// Installs it with an agent, and with this policy.
     ///
     /// # Errors
     /// When any step fails.
-    pub(crate) fn install_with_agent(&self) -> Result<()> {
+    pub(crate) fn install_with_agent(&self, policy: &str) -> Result<()> {
         self.bring_component()?;
-        self.install_with_values(&self.policy()?, json!({"overlays": {"dra": true}}))
+        self.install_with_values(policy, json!({"overlays": {"dra": true}}))
     }
 
-    /// Has the disks given by claims.
+    /// Another policy, where there is an agent.
     ///
     /// # Errors
     /// When Helm fails.
-    pub(crate) fn give_by_claims(&self) -> Result<()> {
+    pub(crate) fn change_with_agent(&self, policy: &str) -> Result<()> {
         let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, &self.claims_policy()?, json!({"overlays": {"dra": true}})).map(drop)
+        self.helm_with(&words, policy, json!({"overlays": {"dra": true}})).map(drop)
     }
 
     fn install_with_values(&self, policy: &str, values: Value) -> Result<()> {

@@ -1,6 +1,6 @@
 //! devgate on the node: its image, its component, its pods, and what scenarios begin with.
 
-use crate::archive::{self, digest};
+use crate::archive;
 use crate::cluster::Cluster;
 use crate::part::Signal;
 use crate::process;
@@ -16,43 +16,13 @@ pub(crate) const DISK: &str = "example.com/disk";
 /// Where the image is said to be; nothing is pulled, as the node has it.
 pub(crate) const REPOSITORY: &str = "registry.example.com/devgate";
 
-/// The component of the policy, beneath [`COMPONENTS`].
+/// The component of policies, beneath [`COMPONENTS`].
 pub(crate) const COMPONENT: &str = "generic.wasm";
 
 /// The directory of the node that components are in.
 pub(crate) const COMPONENTS: &str = "/var/lib/devgate/components.d";
 
 impl Cluster {
-    /// The policy that scenarios begin with: each disk is one device of [`DISK`].
-    ///
-    /// # Errors
-    /// When the component cannot be read.
-    pub(crate) fn policy(&self) -> Result<String> {
-        let component = std::fs::read(self.given.components.join(COMPONENT)).context("read the component")?;
-        let names = self.disks.names().join(", ");
-        Ok(format!(
-            "apiVersion: devgate.dev/v1alpha1
-kind: Policy
-plugins:
-  disks:
-    component: {{file: {COMPONENT}, sha256: \"{}\"}}
-    resources: [{DISK}]
-    hardware:
-      - {{subsystem: block, name: [{names}], use: offer, nodes: [{{access: rw}}]}}
-    config: {{devices: [{{resource: {DISK}, subsystem: block, name: \"loop*\"}}]}}
-",
-            digest(&component)
-        ))
-    }
-
-    /// The same for claims.
-    ///
-    /// # Errors
-    /// When the component cannot be read.
-    pub(crate) fn claims_policy(&self) -> Result<String> {
-        Ok(self.policy()? + "    dra: {driver: disk.example.com, attributes: {kind: loop}}\n")
-    }
-
     /// A file of the node, as a path that can be read and written from here.
     pub(crate) fn file(&self, path: &str) -> PathBuf {
         self.node_root().join(path.trim_start_matches('/'))

@@ -17,6 +17,7 @@ mod needs;
 mod part;
 mod pod;
 mod pod_resources;
+mod policy;
 mod process;
 mod prometheus;
 mod runtime;

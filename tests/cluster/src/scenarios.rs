@@ -111,6 +111,12 @@ pub(crate) const ALL: &[Scenario] = &[
         play: by_name::play,
     },
     Scenario {
+        name: "claims-two",
+        about: "two drivers: claims of both, expressions, admin access, a plugin that is removed while a claim has its device",
+        bare: true,
+        play: claims::play_two,
+    },
+    Scenario {
         name: "claims",
         about: "dynamic resource allocation: claims, shared and of two containers, health, extended resources, restarts",
         bare: true,

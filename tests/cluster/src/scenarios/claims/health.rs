@@ -1,6 +1,6 @@
 //! A device that goes bad is tainted and told in its pod's status, and well again without a restart of anything.
 
-use super::is_tainted;
+use super::slices::is_tainted;
 use crate::cluster::Cluster;
 use crate::wait::{timed, until};
 use anyhow::{Context, Result, bail};

@@ -1,11 +1,11 @@
 //! Everything that can restart does, with a pod that has a claim.
 
-use super::{devices, pods, published};
+use super::slices::{devices, published, uids};
+use super::{DRIVER, pods};
 use crate::cluster::Cluster;
 use crate::part::Signal;
 use crate::wait::{timed, until};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeSet;
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let disks = cluster.disks.names().len();
@@ -42,7 +42,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     // It takes all of the node's slices away when it starts.
     let (_, seconds) = timed(|| {
         until("other slices than before", 60, || match uids(cluster)?.is_disjoint(&before) {
-            true => published(cluster, disks, 1),
+            true => published(cluster, DRIVER, disks, 1),
             false => bail!("those of before are there"),
         })
     })?;
@@ -52,7 +52,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
 
     // What somebody else takes away is made again.
     cluster.kubectl(&["delete", "resourceslices", "--all", "--timeout=30s"])?;
-    let (_, seconds) = timed(|| published(cluster, disks, 60))?;
+    let (_, seconds) = timed(|| published(cluster, DRIVER, disks, 60))?;
     cluster.note(format!("claims: slices that were deleted are back after {seconds:.1} s"));
 
     // A container of the pod that starts again has its disk by the file that is kept.
@@ -66,15 +66,9 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     cluster.delete_pod("one")?;
     pods::run(cluster, "six", "all")?;
     cluster.opens("six", "main", disks)?;
-    let device = devices(cluster)?.into_iter().next().context("a device")?;
+    let device = devices(cluster, DRIVER)?.into_iter().next().context("a device")?;
     if device["attributes"]["devgate.dev/resource"]["string"] != crate::devgate::DISK {
         bail!("the host's own attributes: {device}");
     }
     cluster.delete_pod("six")
-}
-
-/// Which slices there are.
-fn uids(cluster: &Cluster) -> Result<BTreeSet<String>> {
-    let slices = cluster.list("/apis/resource.k8s.io/v1/resourceslices")?;
-    Ok(slices.iter().map(|slice| slice["metadata"]["uid"].to_string()).collect())
 }
