@@ -1,7 +1,7 @@
 //! Which container has which disk at every moment, by what the runtime tells of their beginnings and ends.
 
 use crate::cluster::Cluster;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -55,6 +55,11 @@ impl Cluster {
 }
 
 impl Watch {
+    /// How many containers with a disk began until now.
+    pub(crate) fn began(&self) -> usize {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).began
+    }
+
     /// Ends, and gives what was seen.
     pub(crate) fn end(mut self) -> Seen {
         self.stop();
@@ -76,6 +81,17 @@ impl Drop for Watch {
 }
 
 impl Seen {
+    /// Whether at least so many containers with disks show that none was in two.
+    ///
+    /// # Errors
+    /// With what is not so.
+    pub(crate) fn shows(&self, containers: usize) -> Result<()> {
+        ensure!(self.lost.is_empty(), "the runtime's events were not understood: {}", self.lost.join("; "));
+        ensure!(self.twice.is_empty(), "in two containers at once: {}", self.twice.join("; "));
+        ensure!(self.began >= containers, "{} containers began: too few to show anything", self.began);
+        Ok(())
+    }
+
     /// A line of `ctr events`: time, namespace, topic and the event.
     fn take(&mut self, line: &str, root: &Path) {
         let Some((start, event)) = line.split_once(" {").map(|(start, rest)| (start, format!("{{{rest}"))) else {

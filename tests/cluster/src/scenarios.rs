@@ -25,6 +25,7 @@ mod empty;
 mod install;
 mod kubelet;
 mod late;
+mod load;
 mod mirror;
 mod mistakes;
 mod moves;
@@ -115,6 +116,12 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "two drivers: claims of both, expressions, admin access, a plugin that is removed while a claim has its device",
         bare: true,
         play: claims::play_two,
+    },
+    Scenario {
+        name: "claims-move",
+        about: "from the device plugin to claims and back, while pods of both kinds come and go",
+        bare: true,
+        play: claims::play_moves,
     },
     Scenario {
         name: "claims",

@@ -3,6 +3,7 @@
 mod admin;
 mod expressions;
 mod health;
+mod moves;
 mod objects;
 mod pods;
 mod restarts;
@@ -17,6 +18,7 @@ use objects::{claim, request, template};
 use serde_json::{Value, json};
 use slices::{gone, is_tainted, published};
 
+pub(super) use moves::play as play_moves;
 pub(super) use two::play as play_two;
 
 /// The driver of the policy, and the class of its resource.
@@ -59,12 +61,14 @@ fn all(cluster: &mut Cluster) -> Result<()> {
     let policy = cluster.claims_policy()?;
     cluster.change_with_agent(&policy)?;
     let (_, seconds) = timed(|| published(cluster, DRIVER, disks, 90))?;
-    cluster.note(format!("claims: all devices are published {seconds:.1} s after another policy was installed"));
+    let tainted = is_tainted(cluster, &held, true)?;
+    cluster.note(format!(
+        "claims: all devices are published {seconds:.1} s after another policy was installed, and what a pod has is tainted {tainted:.1} s later"
+    ));
     cluster.allocatable(0, 60)?;
     objects::classes(cluster, &policy)?;
     objects::apply(cluster, &templates())?;
     objects::apply(cluster, &[claim("shared", &[request("disk", CLASS, json!({}))])])?;
-    is_tainted(cluster, &held, true)?;
     pods::run(cluster, "five", "five")?;
     if cluster.opens("five", "main", disks - 1)?.contains(&held) || !cluster.opens("before", "main", 1)?.contains(&held)
     {
