@@ -1,5 +1,6 @@
 //! The cluster: bringing it up, its parts, and what an admin has of it.
 
+use crate::audit::AUDIT_LOG;
 use crate::configs::{ADDRESS, ADDRESS2};
 use crate::disks::Disks;
 use crate::part::{Part, Signal};
@@ -160,7 +161,8 @@ impl Cluster {
                  --kubelet-certificate-authority={keys}/ca.crt --kubelet-preferred-address-types=InternalIP \
                  --service-account-issuer=https://kubernetes.default.svc --service-account-key-file={keys}/accounts.pub \
                  --service-account-signing-key-file={keys}/accounts.key --service-cluster-ip-range=10.96.0.0/16 \
-                 --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --allow-privileged=true"
+                 --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --allow-privileged=true \
+                 --audit-policy-file={conf}/audit.yaml --audit-log-path={dir}/{AUDIT_LOG}"
             ),
             "kube-controller-manager" => format!(
                 "--kubeconfig={conf}/controller-manager.kubeconfig --service-account-private-key-file={keys}/accounts.key \
@@ -220,6 +222,7 @@ impl Cluster {
     pub(crate) fn reboot(&mut self, before: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
         self.node.kill()?;
         self.forget(&["containerd", "kubelet"]);
+        space::forget_cgroups(&self.given.dir)?;
         self.node = self.plane.node(&self.given.dir)?;
         before(self)?;
         self.start("containerd")?;

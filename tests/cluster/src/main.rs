@@ -6,6 +6,7 @@
 
 mod api;
 mod archive;
+mod audit;
 mod chart;
 mod cluster;
 mod configs;

@@ -178,11 +178,22 @@ impl Cluster {
     /// # Errors
     /// When the runtime has none.
     pub(crate) fn kill_container(&self, name: &str) -> Result<()> {
+        let id = self.container(name)?;
+        self.ctr(&["tasks", "kill", "--signal", "SIGKILL", &id]).map(drop)
+    }
+
+    /// The id of a pod's container that runs, by the runtime: also where nothing else can be asked.
+    ///
+    /// # Errors
+    /// When none runs.
+    pub(crate) fn container(&self, name: &str) -> Result<String> {
         let of_pod =
             format!(r#"labels."io.kubernetes.pod.name"=="{name}",labels."io.cri-containerd.kind"=="container""#);
         let ids = self.ctr(&["containers", "list", "--quiet", &of_pod])?;
-        let id = ids.lines().next().with_context(|| format!("the runtime has no container of {name}"))?;
-        self.ctr(&["tasks", "kill", "--signal", "SIGKILL", id]).map(drop)
+        let running = self.ctr(&["tasks", "list"])?;
+        let runs = |id: &&str| running.lines().any(|line| line.starts_with(*id) && line.ends_with("RUNNING"));
+        let id = ids.lines().find(runs).with_context(|| format!("the runtime runs no container of {name}"))?;
+        Ok(id.to_owned())
     }
 
     /// How often a pod's container was started again.

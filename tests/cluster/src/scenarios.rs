@@ -130,6 +130,12 @@ pub(crate) const ALL: &[Scenario] = &[
         play: claims::play,
     },
     Scenario {
+        name: "claims-outages",
+        about: "pods with claims while the API server is away, over a boot, and when devgate is uninstalled",
+        bare: true,
+        play: claims::play_outages,
+    },
+    Scenario {
         name: "reinstall",
         about: "uninstalled while pods hold devices, and installed again",
         bare: false,

@@ -104,6 +104,24 @@ fi
 rm -rf --one-file-system node node2 node2.first conf keys ids cgroup plane.first node.first disks disks.py work
 "#;
 
+/// Takes away the control groups of what ran on the first node: no boot leaves them, and a kubelet that finds one asks its runtime for
+/// seconds what runs in it.
+const FORGET: &str = r#"
+name=$(cat "$DIR/cgroup")
+for attempt in $(seq 50); do
+    left=
+    for top in /sys/fs/cgroup/"$name" /sys/fs/cgroup/*/"$name"; do
+        [ -d "$top" ] || continue
+        find "$top" -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null
+        left=$left$(find "$top" -mindepth 1 -type d)
+    done
+    [ -z "$left" ] && exit 0
+    sleep 0.1
+done
+echo "not taken away: $left"
+exit 1
+"#;
+
 /// Whether a cluster is up in this folder.
 pub(crate) fn is_up(dir: &Path) -> bool {
     dir.join(IDS).is_file()
@@ -133,6 +151,14 @@ pub(crate) fn end(dir: &Path) -> Result<()> {
         bail!("{said}");
     }
     Ok(())
+}
+
+/// Takes away the control groups of a node that has lost its power.
+///
+/// # Errors
+/// When something is in one still.
+pub(crate) fn forget_cgroups(dir: &Path) -> Result<()> {
+    process::read(Command::new("sh").args(["-c", FORGET]).env("DIR", dir)).map(drop)
 }
 
 /// The namespaces behind a first process.

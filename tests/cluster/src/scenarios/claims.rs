@@ -1,24 +1,30 @@
 //! Dynamic resource allocation on the real scheduler and kubelet: pods have disks by claims, and by their extended resource as before.
 
 mod admin;
+mod away;
+mod boot;
 mod expressions;
 mod health;
 mod moves;
 mod objects;
+mod outages;
 mod pods;
+mod removal;
 mod restarts;
 mod rights;
 mod slices;
 mod two;
+mod writes;
 
 use crate::cluster::Cluster;
 use crate::wait::timed;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use objects::{claim, request, template};
 use serde_json::{Value, json};
-use slices::{gone, is_tainted, published};
+use slices::{is_tainted, published};
 
 pub(super) use moves::play as play_moves;
+pub(super) use outages::play as play_outages;
 pub(super) use two::play as play_two;
 
 /// The driver of the policy, and the class of its resource.
@@ -34,9 +40,7 @@ fn templates() -> Vec<Value> {
 
 /// One driver: all that pods do, and all that restarts.
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
-    tidily(cluster, all)?;
-    // Nobody says that they are not there but the kubelet, half a minute after it lost the driver.
-    gone(cluster, DRIVER, 90)
+    tidily(cluster, all)
 }
 
 /// Plays, and leaves nothing that would be in the way of what follows.
@@ -59,12 +63,14 @@ fn all(cluster: &mut Cluster) -> Result<()> {
     let held = cluster.has_exactly("before", 1)?.pop_first().context("a disk")?;
     // From counting to claims, with a pod that has a disk.
     let policy = cluster.claims_policy()?;
+    let noted = cluster.noted()?;
     cluster.change_with_agent(&policy)?;
     let (_, seconds) = timed(|| published(cluster, DRIVER, disks, 90))?;
-    let tainted = is_tainted(cluster, &held, true)?;
-    cluster.note(format!(
-        "claims: all devices are published {seconds:.1} s after another policy was installed, and what a pod has is tainted {tainted:.1} s later"
-    ));
+    is_tainted(cluster, &held, true)?;
+    // No scheduler has seen it without: what a pod has would be given to a claim, which waits then.
+    let asked = cluster.asked_since(noted)?;
+    ensure!(asked.writes() == 1, "slices were written first without the taint: {asked}");
+    cluster.note(format!("claims: all devices are published {seconds:.1} s after another policy was installed"));
     cluster.allocatable(0, 60)?;
     objects::classes(cluster, &policy)?;
     objects::apply(cluster, &templates())?;

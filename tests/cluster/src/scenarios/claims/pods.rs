@@ -77,14 +77,24 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     for name in ["waits", "shares-too", "two"] {
         cluster.delete_pod(name)?;
     }
-    until("the files of claims to go", 30, || {
-        let all = std::fs::read_dir(cluster.file("/run/cdi"))?.collect::<std::io::Result<Vec<_>>>()?;
-        let names = all.iter().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        // Another scenario may have left others.
-        let left: Vec<_> = names.filter(|name| name.contains("_claim=")).collect();
-        match left.as_slice() {
-            [_of_pod_one] => Ok(()),
-            left => bail!("{left:?} are there"),
-        }
+    until("the files of claims to go", 30, || match cluster.claim_files()?.as_slice() {
+        [_of_pod_one] => Ok(()),
+        left => bail!("{left:?} are there"),
     })
+}
+
+impl Cluster {
+    /// The files of claims that the runtime reads. Another scenario may have left others there.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub(super) fn claim_files(&self) -> Result<Vec<String>> {
+        let folder = self.file("/run/cdi");
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let all = std::fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+        let names = all.iter().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        Ok(names.filter(|name| name.contains("_claim=")).collect())
+    }
 }

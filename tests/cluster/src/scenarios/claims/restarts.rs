@@ -23,17 +23,25 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         Ok(seconds)
     };
 
+    // A driver that is away for less than the kubelet's half a minute keeps its slices.
+    let slices = uids(cluster)?;
+    let are_of_before = |cluster: &Cluster| match uids(cluster)? {
+        now if now == slices => Ok(()),
+        now => bail!("slices were {slices:?}, and are {now:?}"),
+    };
     let name = cluster.devgate_name()?;
     cluster.kubectl(&["-n", "devgate", "delete", "pod", &name, "--wait=true", "--timeout=60s"])?;
     cluster.devgate_is_ready(60)?;
     let seconds = another(cluster, "devgate's pod deleted")?;
     is_held(cluster)?;
+    are_of_before(cluster)?;
     cluster.note(format!("claims: {seconds:.1} s to a pod after devgate's was deleted"));
 
     cluster.kubectl(&["-n", "devgate", "rollout", "restart", "daemonset/devgate"])?;
     cluster.kubectl(&["-n", "devgate", "rollout", "status", "daemonset/devgate", "--timeout=120s"])?;
     let seconds = another(cluster, "rolled out")?;
     is_held(cluster)?;
+    are_of_before(cluster)?;
     cluster.note(format!("claims: {seconds:.1} s to a pod after a rollout by handover"));
 
     let before = uids(cluster)?;
