@@ -118,6 +118,12 @@ pub(crate) const ALL: &[Scenario] = &[
         play: claims::play_two,
     },
     Scenario {
+        name: "claims-shares",
+        about: "claims that share a device, and a whole that no claim has beside its parts",
+        bare: true,
+        play: claims::play_shares,
+    },
+    Scenario {
         name: "claims-move",
         about: "from the device plugin to claims and back, while pods of both kinds come and go",
         bare: true,

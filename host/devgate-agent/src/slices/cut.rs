@@ -53,7 +53,8 @@ pub(crate) fn cut(devices: &[protocol::Device], counters: &Counters, driver: &st
     let wanted = pieces.into_iter().enumerate().map(|(index, piece)| {
         let pool = ResourcePool { generation: 0, name: node.to_owned(), resource_slice_count: count };
         let spec = ResourceSliceSpec {
-            devices: Some(piece.devices),
+            // The API server takes not even a list of none beside counters.
+            devices: piece.counters.is_none().then_some(piece.devices),
             driver: driver.to_owned(),
             node_name: Some(node.to_owned()),
             pool,

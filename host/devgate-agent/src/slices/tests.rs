@@ -64,9 +64,9 @@ fn assert_valid(slice: &ResourceSlice) {
     assert!(is_subdomain(name, 253), "{name}");
     assert!(is_subdomain(&spec.driver, 63) && is_subdomain(&spec.pool.name, 253));
     assert!(spec.pool.generation >= 0 && spec.pool.resource_slice_count > 0);
-    let devices = spec.devices.as_ref().unwrap();
-    let sets = spec.shared_counters.as_deref().unwrap_or_default();
-    assert!(devices.len() <= 64 && sets.len() <= 8 && (devices.is_empty() || sets.is_empty()));
+    let (devices, sets) =
+        (spec.devices.as_deref().unwrap_or_default(), spec.shared_counters.as_deref().unwrap_or_default());
+    assert!(devices.len() <= 64 && sets.len() <= 8 && spec.devices.is_some() != spec.shared_counters.is_some());
     for set in sets {
         assert!(is_label(&set.name) && (1..=32).contains(&set.counters.len()));
         assert!(set.counters.iter().all(|(name, of)| is_label(name) && !of.value.0.is_empty()));
@@ -118,7 +118,7 @@ proptest! {
             assert_valid(&slice);
             assert_eq!(Digest::of_spec(slice.spec.clone()), wanted.digest);
             sets.extend(slice.spec.shared_counters.into_iter().flatten().map(|set| (set.name, set.counters)));
-            let devices = slice.spec.devices.unwrap();
+            let devices = slice.spec.devices.unwrap_or_default();
             takers.extend(devices.iter().filter_map(|device| device.consumes_counters.clone()).flatten());
             cut.extend(devices.into_iter().map(|device| device.name));
         }

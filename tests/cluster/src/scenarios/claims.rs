@@ -12,6 +12,7 @@ mod pods;
 mod removal;
 mod restarts;
 mod rights;
+mod shares;
 mod slices;
 mod two;
 mod writes;
@@ -25,6 +26,7 @@ use slices::{is_tainted, published};
 
 pub(super) use moves::play as play_moves;
 pub(super) use outages::play as play_outages;
+pub(super) use shares::play as play_shares;
 pub(super) use two::play as play_two;
 
 /// The driver of the policy, and the class of its resource.
