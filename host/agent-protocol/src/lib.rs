@@ -4,13 +4,15 @@
 //! other: the agent writes slices of its own node alone, and the host gives what it has published and its policy grants.
 //!
 //! ```text
-//!  host ── drivers, publish, claim ──► agent ── ResourceSlices ──► API server
-//!       ◄── published, claim ────────        ◄── ResourceClaim ──
+//!  host ── drivers, publish, claim, judged ──► agent ── ResourceSlices, Events, the node's condition ──► API server
+//!       ◄── published, claim ────────────────        ◄── ResourceClaim ──
 //! ```
 #![forbid(unsafe_code)]
 
+mod judged;
 mod lines;
 
+pub use judged::{Holds, Judged, Unhealthy, User};
 pub use lines::{LineError, Lines, write};
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +60,8 @@ pub enum ToAgent {
         /// Its uid: one of the same name with another is another claim.
         uid: String,
     },
+    /// How the host is, by its own judgement: all of it, whenever it is another.
+    Judged(Judged),
 }
 
 /// What the agent says.

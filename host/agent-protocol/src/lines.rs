@@ -60,7 +60,7 @@ pub async fn write(to: &mut (impl AsyncWrite + Unpin), message: &impl Serialize)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Claim, FromAgent};
+    use crate::{Claim, FromAgent, Judged, ToAgent, Unhealthy, User};
 
     async fn read(bytes: &[u8]) -> Result<Option<FromAgent>, LineError> {
         Lines::new(bytes).next().await
@@ -76,6 +76,18 @@ mod tests {
         assert_eq!(lines.next::<FromAgent>().await.unwrap(), Some(said.clone()));
         assert_eq!(lines.next::<FromAgent>().await.unwrap(), Some(said));
         assert_eq!(lines.next::<FromAgent>().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_judgement_of_the_most_devices_is_one_line() {
+        let (namespace, name) = ("n".repeat(63), "p".repeat(253));
+        let user = User::Pod { namespace, name, uid: Some("u".repeat(36)) };
+        let (resource, id, why) = ("r".repeat(253), "i".repeat(63), "\u{1F980}".repeat(256));
+        let device = Unhealthy { resource, id, why, users: vec![user; Judged::MOST_USERS] };
+        let said = ToAgent::Judged(Judged { devices: vec![device; Judged::MOST], ..Judged::default() });
+        let mut bytes = Vec::new();
+        write(&mut bytes, &said).await.unwrap();
+        assert_eq!(Lines::new(bytes.as_slice()).next::<ToAgent>().await.unwrap(), Some(said));
     }
 
     #[tokio::test]

@@ -34,6 +34,8 @@ pub struct Holders {
     /// The ids that the source has given away by its own records, whether it shows who has them or not. It may be older than
     /// `seen`: what is gone may still be in here. Nothing where the records cannot be read.
     pub recorded: Option<BTreeSet<Offered>>,
+    /// The uid of the pod that has an id by these records, where they say so.
+    pub uids: BTreeMap<Offered, String>,
     /// Counts the looks.
     pub poll: u64,
     /// Which process of the source said so. A new one may not know its pods yet: what was seen before, and is not seen now,
@@ -157,7 +159,7 @@ mod tests {
     use super::*;
 
     fn at(begun: Instant) -> Holders {
-        Holders { seen: BTreeMap::new(), recorded: None, poll: 1, process: 1, begun }
+        Holders { seen: BTreeMap::new(), recorded: None, uids: BTreeMap::new(), poll: 1, process: 1, begun }
     }
 
     #[test]

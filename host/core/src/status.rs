@@ -211,6 +211,9 @@ pub struct HolderStatus {
     pub pod: String,
     /// The container's name.
     pub container: String,
+    /// The pod's uid, where the kubelet's record has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
 }
 
 impl DeviceStatus {
@@ -232,6 +235,7 @@ impl HolderStatus {
             namespace: name(&holder.namespace),
             pod: name(&holder.pod),
             container: name(&holder.container),
+            uid: None,
         }
     }
 }
@@ -329,7 +333,9 @@ impl PluginStatus {
                 for id in replica_ids(&unit, resource.replicas) {
                     let offered = (name.clone(), id);
                     let seen = holders.seen.get(&offered).into_iter().flatten();
-                    device.holders.extend(seen.map(|holder| HolderStatus::new(&offered.1, holder)));
+                    let uid = holders.uids.get(&offered).map(|uid| escape(uid, MAX_NAME));
+                    let of = |holder| HolderStatus { uid: uid.clone(), ..HolderStatus::new(&offered.1, holder) };
+                    device.holders.extend(seen.map(of));
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! An API server that has nodes, slices and claims in memory, watches them, and fails when it is told to.
 
+mod told;
+
 use crate::server::Server;
 use bytes::Bytes;
 use devgate_types::Mutex;
@@ -24,6 +26,11 @@ pub(crate) struct Fake(Arc<Mutex<State>>);
 pub(crate) struct State {
     pub(crate) slices: BTreeMap<String, Value>,
     pub(crate) claims: BTreeMap<String, Value>,
+    /// Events as they are, and conditions of the node.
+    pub(crate) told: Vec<Value>,
+    pub(crate) conditions: Vec<Value>,
+    /// Writes of either.
+    pub(crate) tells: usize,
     pub(crate) node_uid: String,
     pub(crate) git_version: String,
     /// Requests for slices: when, `POST`, the name.
@@ -105,8 +112,12 @@ impl State {
         if path == "/version" {
             return Ok(Answer::Object(json!({"gitVersion": self.git_version})));
         }
+        if path.contains("/events") || path.ends_with("/status") {
+            return self.tell_of(method, path, &serde_json::from_slice(body).unwrap()).map(Answer::Object);
+        }
         if path.starts_with("/api/v1/nodes/") {
-            return Ok(Answer::Object(json!({"metadata": {"name": name, "uid": self.node_uid}})));
+            let metadata = json!({"name": name, "uid": self.node_uid, "resourceVersion": self.version.to_string()});
+            return Ok(Answer::Object(json!({"metadata": metadata, "status": {"conditions": self.conditions}})));
         }
         if path.contains("/resourceclaims/") {
             return self.claims.get(name).cloned().map(Answer::Object).ok_or((404, "no claim".to_owned()));

@@ -7,16 +7,17 @@ use crate::claims::{Asked, look};
 use crate::publisher::Input;
 use crate::server::Server;
 use crate::slices::is_driver;
+use crate::tell::Heard;
 use devgate_agent_protocol::{Claim, FromAgent, LineError, Lines, ToAgent, write};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::io::BufReader;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, Instant, sleep};
 
 /// Claims that are asked for at once, and that wait for it.
 const AT_ONCE: usize = 16;
@@ -30,6 +31,7 @@ pub(crate) struct Host {
     pub(crate) server: Server,
     pub(crate) node: Arc<str>,
     pub(crate) publisher: Sender<Input>,
+    pub(crate) heard: Arc<watch::Sender<Heard>>,
 }
 
 impl Host {
@@ -60,6 +62,8 @@ impl Host {
     async fn speak(self, id: u64, stream: UnixStream) {
         let (from, to) = stream.into_split();
         let (say, said) = channel(UNREAD);
+        // It may be another, or of another mind.
+        self.heard.send_modify(|heard| heard.away = heard.away.or_else(|| Some(Instant::now())));
         let mut tasks = JoinSet::new();
         // The publisher's and those of claims that are asked for are the only ones: with the last of them the answers end.
         let answers = say.downgrade();
@@ -75,6 +79,7 @@ impl Host {
             None => tracing::info!("host: has disconnected; what is published stands"),
             Some(why) => tracing::warn!("host: {}; it is disconnected", devgate_types::escape(&why, 320)),
         }
+        self.heard.send_modify(|heard| heard.away = heard.away.or_else(|| Some(Instant::now())));
         let _ = self.publisher.send(Input::Left(id)).await;
     }
 
@@ -110,6 +115,9 @@ impl Host {
                         return Some(format!("publishes for {driver:?}, which is none of its drivers"));
                     }
                     self.publisher.send(Input::Publish(id, driver, devices, counters)).await.ok()?;
+                }
+                ToAgent::Judged(judged) => {
+                    let _ = self.heard.send_replace(Heard { judged: Some(Arc::new(judged)), away: None });
                 }
                 ToAgent::Claim { ask, driver, namespace, name, uid } => {
                     let say = say.upgrade()?;

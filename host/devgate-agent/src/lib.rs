@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!  host ── lines ──► host ──► publisher ── slices ──► server ──► API server
-//!                      └────► claims ───────────────────┘
+//!                      ├────► claims ───────────────────┤
+//!                      └────► tell ── Events, status ───┘
 //! ```
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod publisher;
 mod run;
 mod server;
 mod slices;
+mod tell;
 
 pub use cli::Cli;
 pub use exit::report;

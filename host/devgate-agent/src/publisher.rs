@@ -56,7 +56,7 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) fn new(server: Server, pace: Pace, node: String) -> Self {
+    pub(crate) fn new(server: Server, pace: Pace, node: String, outage: Option<&str>) -> Self {
         Self {
             server,
             pace,
@@ -70,7 +70,7 @@ impl Publisher {
             host: None,
             dropped: BTreeSet::new(),
             version: None,
-            outage: None,
+            outage: outage.map(str::to_owned),
         }
     }
 

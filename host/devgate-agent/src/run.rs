@@ -6,19 +6,26 @@ use crate::host::Host;
 use crate::publisher::Publisher;
 use crate::server::{Pace, Server, config, watch};
 use crate::slices::is_subdomain;
+use crate::tell::{Heard, Teller};
 use anyhow::{Context, Result};
 use devgate_confine::{Filter, HostFiles, drop_capabilities, fence_host, forbid, hide};
 use std::fs::{Permissions, remove_file, set_permissions};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net;
 use std::path::Path;
+use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::channel;
+use tokio::time::timeout;
 
 /// What waits for the publisher: devices of a whole node may be in each.
 const INPUTS: usize = 4;
 const EVENTS: usize = 16;
+/// How long the last word may take.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+/// Why nothing is published where that is so.
+const NO_SLICES: &str = "the agent was not told to publish anything (--slices; with the chart: overlays.dra)";
 
 /// Serves until it is asked to stop.
 pub fn run(cli: &Cli) -> Result<()> {
@@ -76,18 +83,32 @@ async fn serve(cli: &Cli, listener: net::UnixListener) -> Result<()> {
     let (server, pace) = (Server::new(client), Pace::new());
     let (to_publisher, inputs) = channel(INPUTS);
     let (to_events, events) = channel(EVENTS);
-    let host = Host { server: server.clone(), node: cli.node_name.as_str().into(), publisher: to_publisher };
+    let (heard, hears) = tokio::sync::watch::channel(Heard::nothing());
+    let mut teller = Teller::new(&server, &cli.node_name, hears, cli.events, cli.node_condition);
+    let (node, heard) = (cli.node_name.as_str().into(), heard.into());
+    let host = Host { server: server.clone(), node, publisher: to_publisher, heard };
+    let slices = async {
+        match cli.slices {
+            true => watch(server.clone(), pace.clone(), cli.node_name.clone(), to_events.clone()).await,
+            // Nothing is known of them, so that none is changed.
+            false => to_events.closed().await,
+        }
+    };
+    let publisher =
+        Publisher::new(server.clone(), pace.clone(), cli.node_name.clone(), (!cli.slices).then_some(NO_SLICES));
     let mut term = signal(SignalKind::terminate()).context("wait for SIGTERM")?;
     let mut int = signal(SignalKind::interrupt()).context("wait for SIGINT")?;
     tracing::info!("devgate-agent: serves node {} on {}", cli.node_name, cli.socket.display());
     tokio::select! {
-        () = watch(server.clone(), pace.clone(), cli.node_name.clone(), to_events) => {}
-        () = Publisher::new(server, pace, cli.node_name.clone()).run(inputs, events) => {}
+        () = slices => {}
+        () = publisher.run(inputs, events) => {}
+        () = teller.run() => {}
         () = host.serve(listener) => {}
         _ = term.recv() => {}
         _ = int.recv() => {}
     }
     tracing::info!("devgate-agent: was asked to stop; what is published stands");
+    let _ = timeout(LAST_WORDS, teller.end()).await;
     // The next one finds nothing in its way.
     let _ = remove_file(&cli.socket);
     Ok(())

@@ -2,6 +2,7 @@
 
 mod failure;
 mod pace;
+mod told;
 mod watch;
 mod way;
 

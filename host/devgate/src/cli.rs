@@ -188,7 +188,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "/var/lib/kubelet/plugins_registry")]
     pub(crate) plugins_registry_dir: PathBuf,
 
-    /// The socket of `devgate-agent`, which speaks with the API server, for policies with dra
+    /// Have `devgate-agent` tell the cluster how this host is, by Events and a condition of its node (docs/operate.md)
+    #[arg(long, conflicts_with = "no_kubelet")]
+    pub(crate) tell_agent: bool,
+
+    /// The socket of `devgate-agent`, which speaks with the API server, for policies with dra and --tell-agent
     #[arg(long, value_name = "PATH", default_value = "/run/devgate-agent/agent.sock")]
     pub(crate) agent_socket: PathBuf,
 

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod http;
+pub(crate) mod judged;
 mod metrics;
 mod page;
 mod ports;

@@ -220,7 +220,8 @@ async fn serve(
         turn: tokio::sync::Mutex::default(),
     };
     requests.catch_up().await;
-    let drivers = front_ends::drivers(args, &keeper, reloader.drivers());
+    let (judge, judged) = tokio::sync::watch::channel(None);
+    let drivers = front_ends::drivers(args, &keeper, reloader.drivers(), judged);
     let monitored = Monitored::Serves(Arc::new(Serving {
         plugins: plugins.status_reader(),
         front_end: config.watch.clone(),
@@ -246,6 +247,9 @@ async fn serve(
     let mut gave_up = None;
     let mut answering = JoinSet::new();
     answering.spawn(monitoring::serve(ports, monitored.clone()));
+    if args.tell_agent {
+        answering.spawn(monitoring::judged::tell(monitored.clone(), judge));
+    }
     answering.spawn(Arc::clone(&keeper).keep());
     let mut offers = plugins.offers();
     let all = plugins.offers();

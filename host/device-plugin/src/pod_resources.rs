@@ -104,7 +104,8 @@ pub async fn follow(config: PodResourcesConfig, source: HoldersSource) {
                     troubles.forget();
                 }
                 poll += 1;
-                source.tell(Holders { seen, recorded: asker.record.ids(), poll, process: asker.process, begun });
+                let (recorded, uids) = (asker.record.ids(), asker.record.uids());
+                source.tell(Holders { seen, recorded, uids, poll, process: asker.process, begun });
                 every
             }
             Err(why) => {

@@ -6,7 +6,7 @@ mod link;
 pub(crate) use link::keep;
 
 use crate::config::{ClaimName, DraConfig};
-use devgate_agent_protocol::{COUNTERS, Claim, Counters, Device, FromAgent, TAINTS, ToAgent};
+use devgate_agent_protocol::{COUNTERS, Claim, Counters, Device, FromAgent, Judged, TAINTS, ToAgent};
 use devgate_types::{Again, Bucket, LogThrottle, Mutex, escape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -32,6 +32,8 @@ pub(crate) struct Agent {
     drivers: Mutex<BTreeMap<String, Told>>,
     /// Those that the policy has.
     named: watch::Receiver<BTreeSet<String>>,
+    /// How the host is, where that is to be told.
+    judged: watch::Receiver<Option<Arc<Judged>>>,
     /// Something is to be sent.
     wake: Notify,
     /// Nothing where it is connected.
@@ -96,6 +98,7 @@ impl Agent {
             next: AtomicU64::new(1),
             drivers: Mutex::default(),
             named: config.named.clone(),
+            judged: config.judged.clone(),
             wake: Notify::new(),
             away: Mutex::new(Some("not connected yet".to_owned())),
             said: watch::Sender::new(()),
@@ -115,13 +118,16 @@ impl Agent {
         names
     }
 
-    /// Has it told when the policy has other drivers, for as long as it is polled.
-    async fn follow_names(&self) {
-        let mut named = self.named.clone();
-        while named.changed().await.is_ok() {
+    /// Has it told when the policy has other drivers or the host is otherwise, for as long as it is polled.
+    async fn follow(&self) {
+        tokio::join!(self.wake_at(self.named.clone()), self.wake_at(self.judged.clone()));
+        std::future::pending().await
+    }
+
+    async fn wake_at<T>(&self, mut of: watch::Receiver<T>) {
+        while of.changed().await.is_ok() {
             self.wake.notify_one();
         }
-        std::future::pending().await
     }
 
     /// There is such a driver.

@@ -1,6 +1,7 @@
 //! What the front end needs, and why it ends.
 
 use crate::status::DraWatch;
+use devgate_agent_protocol::Judged;
 use devgate_cdi::Keeper;
 use devgate_core::offer::BoxFuture;
 use std::collections::BTreeSet;
@@ -47,6 +48,8 @@ pub struct DraConfig {
     pub ask_timeout: Duration,
     /// The drivers that the policy has, offered already or not: the agent removes the slices of all others.
     pub named: watch::Receiver<BTreeSet<String>>,
+    /// How the host is, where the cluster is to be told: the agent hears of it also without a driver.
+    pub judged: watch::Receiver<Option<Arc<Judged>>>,
     /// How long the slices of a driver that the policy has are left as they are while it is not offered. 30 s: its plugin may be starting.
     pub unoffered: Duration,
     /// How often the kubelet is told of health although nothing changes. 40 s.
@@ -81,6 +84,7 @@ impl DraConfig {
             drain: Duration::from_secs(5),
             ask_timeout: Duration::from_secs(10),
             named,
+            judged: watch::Sender::default().subscribe(),
             unoffered: Duration::from_secs(30),
             health_every: Duration::from_secs(40),
             health_calm: Duration::from_millis(500),

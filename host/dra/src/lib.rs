@@ -31,6 +31,7 @@ mod sockets;
 mod status;
 
 pub use config::{ClaimName, DraConfig, DraError, InUse};
+pub use devgate_agent_protocol::{Holds, Judged, Unhealthy, User};
 pub use drivers::serve;
 pub use left_behind::left_behind;
 pub use status::{AgentStatus, DraStatus, DraWatch, DriverStatus, Phase};

@@ -60,7 +60,7 @@ impl Allowed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choices::OVERLAYS;
+    use super::super::choices::{AGENT, OVERLAYS};
     use super::super::profiles::PROFILES;
     use super::*;
     use crate::workspace::root;
@@ -92,7 +92,7 @@ mod tests {
     fn the_file_has_a_list_for_each_choice_and_a_reason_for_each_line() {
         let allowed = read(&root().join("deploy/allowed.yaml")).unwrap();
         let mut wanted: BTreeSet<&str> = OVERLAYS.iter().map(|overlay| overlay.name).collect();
-        wanted.insert("base");
+        wanted.extend(["base", AGENT]);
         wanted.extend(PROFILES.iter().flat_map(|profile| profile.lists));
         assert_eq!(allowed.0.keys().map(String::as_str).collect::<BTreeSet<_>>(), wanted);
         for (name, list) in &allowed.0 {

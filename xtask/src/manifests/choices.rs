@@ -41,11 +41,16 @@ pub(super) const OVERLAYS: &[Overlay] = &[
     Overlay { least: 31, is_source: true, ..overlay("image-volume", "components.source=image") },
     Overlay { is_source: true, ..overlay("config-map", "components.source=configMap") },
     overlay("dra", "overlays.dra=true"),
+    overlay("events", "overlays.events=true"),
+    overlay("node-condition", "overlays.nodeCondition=true"),
     Overlay { least: 30, ..overlay("recent", "overlays.recent=true") },
     overlay("monitoring", "overlays.monitoring=true"),
     overlay("alerts", "overlays.alerts=true"),
     overlay("scc", "scc.create=true"),
 ];
+
+/// The list of what each has that brings an agent.
+pub(super) const AGENT: &str = "agent";
 
 /// Overlays that are chosen together.
 pub(super) struct Case(pub(super) Vec<&'static Overlay>);
@@ -62,7 +67,8 @@ impl Case {
     /// What its pod may have: lists of deploy/allowed.yaml.
     pub(super) fn lists(&self) -> Vec<&'static str> {
         let names = self.0.iter().map(|overlay| overlay.name);
-        std::iter::once("base").chain(names).collect()
+        let agent = names.clone().any(|name| ["dra", "events", "node-condition"].contains(&name)).then_some(AGENT);
+        std::iter::once("base").chain(agent).chain(names).collect()
     }
 
     pub(super) fn least(&self) -> u32 {
@@ -71,7 +77,7 @@ impl Case {
 }
 
 /// Which act on the same, one upon the other.
-const TOGETHER: &[[&str; 2]] = &[["nics", "control"], ["image-volume", "recent"]];
+const TOGETHER: &[[&str; 2]] = &[["nics", "control"], ["image-volume", "recent"], ["dra", "node-condition"]];
 
 /// None of them, each, those that touch each other, and all.
 pub(super) fn cases() -> Vec<Case> {

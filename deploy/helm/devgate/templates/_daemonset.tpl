@@ -1,6 +1,7 @@
 {{- define "devgate.daemonset" -}}
 {{- $on := .Values.overlays | default dict }}
 {{- $oci := .Values.oci | default dict }}
+{{- $agent := or $on.dra $on.events $on.nodeCondition }}
 {{- $takesOver := ne .Values.updateStrategy.takeOver "never" }}
 {{- if and $oci.credentialsSecret (not $on.oci) }}
 {{- fail "oci.credentialsSecret: without overlays.oci there is no way to a registry; set overlays.oci=true" }}
@@ -60,7 +61,7 @@ spec:
         {{- toYaml . | nindent 8 }}
         {{- end }}
     spec:
-      serviceAccountName: {{ if $on.dra }}{{ include "devgate.agent" . }}{{ else }}{{ include "devgate.name" . }}{{ end }}
+      serviceAccountName: {{ if $agent }}{{ include "devgate.agent" . }}{{ else }}{{ include "devgate.name" . }}{{ end }}
       automountServiceAccountToken: false
       enableServiceLinks: false
       {{- with .Values.imagePullSecrets }}
@@ -117,6 +118,9 @@ spec:
             {{- end }}
             {{- if $on.dra }}
             - {{ printf "--plugins-registry-dir=%s/plugins_registry" (include "devgate.kubelet" .) | quote }}
+            {{- end }}
+            {{- if or $on.events $on.nodeCondition }}
+            - --tell-agent
             {{- end }}
             {{- range .Values.extraArgs }}
             - {{ . | quote }}
@@ -216,6 +220,8 @@ spec:
             # Where it is for the kubelet, which is told a path.
             - name: plugins-registry
               mountPath: {{ printf "%s/plugins_registry" (include "devgate.kubelet" .) | quote }}
+            {{- end }}
+            {{- if $agent }}
             - name: agent
               mountPath: /run/devgate-agent
             {{- end }}
@@ -240,13 +246,23 @@ spec:
             {{- with .Values.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
-        {{- if $on.dra }}
+        {{- if $agent }}
         # It has a token and nothing of the node; devgate has the devices and no token.
         - name: agent
           image: {{ include "devgate.image" . | quote }}
           imagePullPolicy: {{ .Values.image.pullPolicy }}
           command: [/devgate-agent]
-          args: [--socket=/run/devgate-agent/agent.sock]
+          args:
+            - --socket=/run/devgate-agent/agent.sock
+            {{- if $on.dra }}
+            - --slices
+            {{- end }}
+            {{- if $on.events }}
+            - --events
+            {{- end }}
+            {{- if $on.nodeCondition }}
+            - --node-condition
+            {{- end }}
           env:
             - name: NODE_NAME
               valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
@@ -309,6 +325,8 @@ spec:
         {{- if $on.dra }}
         - name: plugins-registry
           hostPath: {path: {{ printf "%s/plugins_registry" (include "devgate.kubelet" .) | quote }}, type: DirectoryOrCreate}
+        {{- end }}
+        {{- if $agent }}
         - name: agent
           emptyDir: {sizeLimit: 1Mi}
         - name: token

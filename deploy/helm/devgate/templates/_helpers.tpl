@@ -77,13 +77,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or $policy.existingConfigMap .Values.groups (without (values ($policy.files | default dict)) nil "") }}yes{{ end }}
 {{- end }}
 
-{{- /* Whether any of its pods has an agent. */}}
-{{- define "devgate.dra" -}}
-{{- $on := list (.Values.overlays | default dict).dra }}
-{{- range .Values.groups }}
-{{- $on = append $on (.overlays | default dict).dra }}
+{{- /* Whether any of its pods has an overlay. */}}
+{{- define "devgate.any" -}}
+{{- $name := index . 1 }}
+{{- $on := list (get ((index . 0).Values.overlays | default dict) $name) }}
+{{- range (index . 0).Values.groups }}
+{{- $on = append $on (get (.overlays | default dict) $name) }}
 {{- end }}
 {{- if has true $on }}yes{{ end }}
+{{- end }}
+
+{{- /* Whether any of its pods has an agent. */}}
+{{- define "devgate.agents" -}}
+{{- range list "dra" "events" "nodeCondition" }}{{ include "devgate.any" (list $ .) }}{{ end }}
 {{- end }}
 
 {{- define "devgate.kubelet" -}}

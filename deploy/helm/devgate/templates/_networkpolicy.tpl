@@ -20,9 +20,10 @@ spec:
         - port: metrics
           protocol: TCP
   {{- $on := .Values.overlays | default dict }}
-  {{- if or $on.oci $on.dra }}
+  {{- $agent := or $on.dra $on.events $on.nodeCondition }}
+  {{- if or $on.oci $agent }}
   egress:
-    {{- if $on.dra }}
+    {{- if $agent }}
     # The API server, which has no address that a policy could name.
     - ports:
         {{- range required "dra.ports: none would be all; say at which the API server is" (.Values.dra | default dict).ports }}

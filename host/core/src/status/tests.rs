@@ -151,6 +151,7 @@ async fn holders_are_told_by_replica_and_can_be_left_out() {
             ((gpus, "elsewhere".to_owned()), vec![holder]),
         ]),
         recorded: None,
+        uids: [].into(),
         poll: 1,
         process: 1,
         begun: std::time::Instant::now(),

@@ -78,6 +78,7 @@ impl Pods {
             source.tell(Holders {
                 seen: held.iter().map(|id| (key(id), vec![holder.clone()])).collect(),
                 recorded: (!told.no_records).then(|| held.iter().chain(&told.recorded).map(key).collect()),
+                uids: [].into(),
                 poll,
                 process: told.process,
                 begun,

@@ -2,7 +2,8 @@
 
 use super::Host;
 use crate::fake::Fake;
-use devgate_agent_protocol::{Claim, FromAgent, Lines, ToAgent, write};
+use crate::tell::Heard;
+use devgate_agent_protocol::{Claim, FromAgent, Judged, Lines, ToAgent, write};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,12 +12,14 @@ use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::{Receiver, channel};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 struct Agent {
     _dir: tempfile::TempDir,
     path: PathBuf,
     inputs: Receiver<super::Input>,
+    heard: watch::Receiver<Heard>,
 }
 
 fn agent(fake: &Fake) -> Agent {
@@ -24,9 +27,10 @@ fn agent(fake: &Fake) -> Agent {
     let path = dir.path().join("agent.sock");
     let listener = UnixListener::bind(&path).unwrap();
     let (publisher, inputs) = channel(64);
-    let host = Host { server: fake.server(), node: "node-1".into(), publisher };
+    let (say, heard) = watch::channel(Heard::nothing());
+    let host = Host { server: fake.server(), node: "node-1".into(), publisher, heard: say.into() };
     tokio::spawn(host.serve(listener));
-    Agent { _dir: dir, path, inputs }
+    Agent { _dir: dir, path, inputs, heard }
 }
 
 struct Connection {
@@ -130,4 +134,26 @@ async fn what_is_no_message_or_comes_too_early_ends_the_connection_alone() {
     }
     next.ask(2, "default", "none").await;
     assert_eq!(next.hear().await, Some(FromAgent::Claim { ask: 2, claim: Claim::Gone }));
+}
+
+#[tokio::test]
+async fn how_the_host_is_stands_while_it_is_away_and_until_it_says_otherwise() {
+    let fake = Fake::new();
+    let mut agent = agent(&fake);
+    let heard = async |agent: &mut Agent, is: fn(&Heard) -> bool| {
+        let heard = timeout(Duration::from_secs(10), agent.heard.wait_for(is)).await.expect("it is heard").unwrap();
+        heard.judged.as_ref().map(|judged| judged.summary.clone())
+    };
+    let mut host = Connection::greeted(&agent).await;
+    let kept = agent.inputs.recv().await;
+    for summary in ["one", "two"] {
+        let judged = Judged { summary: summary.to_owned(), ..Judged::default() };
+        write(&mut host.to, &ToAgent::Judged(judged)).await.unwrap();
+    }
+    let two = |heard: &Heard| heard.judged.as_ref().is_some_and(|judged| judged.summary == "two");
+    assert_eq!(heard(&mut agent, two).await.as_deref(), Some("two"));
+    assert!(agent.heard.borrow().away.is_none());
+    drop(host);
+    assert_eq!(heard(&mut agent, |heard| heard.away.is_some()).await.as_deref(), Some("two"));
+    drop(kept);
 }

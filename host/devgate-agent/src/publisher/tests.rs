@@ -25,7 +25,7 @@ impl Host {
         let (tell, events) = channel(16);
         let (server, pace) = (fake.server(), Pace::new());
         tokio::spawn(watch(server.clone(), pace.clone(), "node-1".to_owned(), tell));
-        tokio::spawn(Publisher::new(server, pace, "node-1".to_owned()).run(inputs, events));
+        tokio::spawn(Publisher::new(server, pace, "node-1".to_owned(), None).run(inputs, events));
         Self::again(say, 1, &[DRIVER, "nic.example.com"]).await
     }
 

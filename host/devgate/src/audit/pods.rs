@@ -168,6 +168,7 @@ mod tests {
         Holders {
             seen: seen.iter().map(|(id, pod)| ((resource.clone(), (*id).to_owned()), vec![holder(pod)])).collect(),
             recorded: recorded.map(|ids| ids.iter().map(|id| (resource.clone(), (*id).to_owned())).collect()),
+            uids: [].into(),
             poll: 1,
             process,
             begun: Instant::now(),

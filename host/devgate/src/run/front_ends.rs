@@ -5,14 +5,19 @@ use crate::exit;
 use devgate_cdi::Keeper;
 use devgate_core::offer::Offers;
 use devgate_device_plugin::{FrontEndConfig, FrontEndError, pod_resources};
-use devgate_dra::{ClaimName, DraConfig, DraError};
+use devgate_dra::{ClaimName, DraConfig, DraError, Judged};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Where the kubelet and the agent are, and which drivers the policy has.
-pub(super) fn drivers(args: &RunArgs, keeper: &Arc<Keeper>, named: watch::Receiver<BTreeSet<String>>) -> DraConfig {
+pub(super) fn drivers(
+    args: &RunArgs,
+    keeper: &Arc<Keeper>,
+    named: watch::Receiver<BTreeSet<String>>,
+    judged: watch::Receiver<Option<Arc<Judged>>>,
+) -> DraConfig {
     let pods = args.kubelet.pod_resources();
     let in_use = move || {
         let pods = pods.clone();
@@ -23,7 +28,7 @@ pub(super) fn drivers(args: &RunArgs, keeper: &Arc<Keeper>, named: watch::Receiv
         Box::pin(asked) as devgate_core::offer::BoxFuture<'static, _>
     };
     let (registry, agent) = (args.plugins_registry_dir.clone(), args.agent_socket.clone());
-    DraConfig::new(registry, agent, named, Arc::clone(keeper), Arc::new(in_use))
+    DraConfig { judged, ..DraConfig::new(registry, agent, named, Arc::clone(keeper), Arc::new(in_use)) }
 }
 
 /// Serves all that is offered, until `stop`; the ends of both are waited for.

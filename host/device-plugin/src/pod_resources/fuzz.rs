@@ -15,5 +15,5 @@ pub fn holders(answer: &[u8]) -> Option<BTreeMap<Offered, Vec<Holder>>> {
 /// What the kubelet gave away by its checkpoint; nothing where it is none.
 #[must_use]
 pub fn records(checkpoint: &[u8]) -> Option<Records> {
-    record::parse(checkpoint).ok()
+    record::parse(checkpoint).ok().map(|(ids, _)| ids)
 }

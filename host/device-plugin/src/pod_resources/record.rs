@@ -18,6 +18,9 @@ use serde_json::Value;
 use devgate_kubelet::file_id::FileId;
 use devgate_kubelet::{CHECKPOINT, api};
 
+/// The pods' uids, by what they have.
+type Uids = BTreeMap<Offered, String>;
+
 /// The largest checkpoint that is read: some 100,000 allocations.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -26,17 +29,23 @@ pub(super) struct Record {
     path: PathBuf,
     of: Option<FileId>,
     ids: Option<Records>,
+    uids: Uids,
     said: bool,
 }
 
 impl Record {
     pub(super) fn new(kubelet_dir: &Path) -> Self {
-        Self { path: kubelet_dir.join(CHECKPOINT), of: None, ids: None, said: false }
+        Self { path: kubelet_dir.join(CHECKPOINT), of: None, ids: None, uids: Uids::new(), said: false }
     }
 
     /// What is in it.
     pub(super) fn ids(&self) -> Option<BTreeSet<Offered>> {
         Some(self.ids.as_ref()?.keys().cloned().collect())
+    }
+
+    /// The uid of the pod that has an id.
+    pub(super) fn uids(&self) -> Uids {
+        self.uids.clone()
     }
 
     /// What is in it before anything was asked, with the paths that went with each id: nothing where there is neither the file nor a
@@ -63,7 +72,7 @@ impl Record {
         let path = self.path.clone();
         let read = tokio::task::spawn_blocking(move || read(&path)).await;
         match read.unwrap_or_else(|panic| Err(io::Error::other(panic))) {
-            Ok(ids) => (self.of, self.ids, self.said) = (Some(now), Some(ids), false),
+            Ok((ids, uids)) => (self.of, self.ids, self.uids, self.said) = (Some(now), Some(ids), uids, false),
             Err(error) => {
                 (self.of, self.ids) = (None, None);
                 if !std::mem::replace(&mut self.said, true) {
@@ -79,7 +88,7 @@ impl Record {
     }
 }
 
-fn read(path: &Path) -> io::Result<Records> {
+fn read(path: &Path) -> io::Result<(Records, Uids)> {
     let mut text = Vec::new();
     std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut text)?;
     parse(&text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
@@ -102,6 +111,8 @@ struct Data {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Entry {
+    #[serde(default, rename = "PodUID")]
+    pod_uid: Value,
     resource_name: String,
     #[serde(rename = "DeviceIDs")]
     device_ids: DeviceIds,
@@ -117,10 +128,10 @@ enum DeviceIds {
     Nodes(BTreeMap<String, Option<Vec<String>>>),
 }
 
-/// Every id of every entry. What is not understood may be an id that a pod has, and so refuses the whole file.
-pub(super) fn parse(text: &[u8]) -> Result<Records, serde_json::Error> {
+/// Every id of every entry, and whose it is. What is not understood may be an id that a pod has, and so refuses the whole file.
+pub(super) fn parse(text: &[u8]) -> Result<(Records, Uids), serde_json::Error> {
     let file: Checkpoint = serde_json::from_slice(text)?;
-    let mut ids = Records::new();
+    let (mut ids, mut uids) = (Records::new(), Uids::new());
     for entry in file.data.pod_device_entries.unwrap_or_default() {
         let Ok(resource) = ResourceName::try_new(&entry.resource_name) else {
             continue;
@@ -131,11 +142,14 @@ pub(super) fn parse(text: &[u8]) -> Result<Records, serde_json::Error> {
             DeviceIds::Nodes(nodes) => nodes.into_values().collect(),
         };
         for id in lists.into_iter().flatten().flatten() {
-            let of = ids.entry((resource.clone(), id)).or_default();
-            of.extend(paths.iter().cloned());
+            let offered = (resource.clone(), id);
+            if let Some(uid) = entry.pod_uid.as_str() {
+                uids.insert(offered.clone(), uid.to_owned());
+            }
+            ids.entry(offered).or_default().extend(paths.iter().cloned());
         }
     }
-    Ok(ids)
+    Ok((ids, uids))
 }
 
 /// The paths on the node that the kept answer of an entry names; none where it cannot be read.
@@ -155,8 +169,11 @@ mod tests {
             |entries: &str| parse(format!(r#"{{"Data":{{"PodDeviceEntries":{entries}}},"Checksum":1}}"#).as_bytes());
         let gpu = |id: &str| (ResourceName::try_new("vendor.com/gpu").unwrap(), id.to_owned());
         let new = r#"[{"PodUID":"p","ResourceName":"vendor.com/gpu","DeviceIDs":{"-1":["a"],"0":["b","a"]},"AllocResp":"CgYK"}]"#;
-        let ids = |entries: &str| of(entries).unwrap().into_keys().collect::<BTreeSet<_>>();
+        let ids = |entries: &str| of(entries).unwrap().0.into_keys().collect::<BTreeSet<_>>();
         assert_eq!(ids(new), [gpu("a"), gpu("b")].into());
+        let uids = |entries: &str| of(entries).unwrap().1;
+        assert_eq!(uids(new), [(gpu("a"), "p".to_owned()), (gpu("b"), "p".to_owned())].into());
+        assert_eq!(uids(&new.replace("\"p\"", "7")), Uids::new());
         let old = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":["a"]},{"ResourceName":"odd","DeviceIDs":null}]"#;
         assert_eq!(ids(old), [gpu("a")].into());
         let nothing = r#"[{"ResourceName":"vendor.com/gpu","DeviceIDs":{"0":null}}]"#;
@@ -178,7 +195,7 @@ mod tests {
         let of = |answer: &str| {
             let entry = format!(r#"{{"ResourceName":"a.b/c","DeviceIDs":{{"0":["x"]}},"AllocResp":"{answer}"}}"#);
             let records = parse(format!(r#"{{"Data":{{"PodDeviceEntries":[{entry}]}}}}"#).as_bytes()).unwrap();
-            records.into_values().flatten().collect::<Vec<_>>()
+            records.0.into_values().flatten().collect::<Vec<_>>()
         };
         assert_eq!(of(&answer), ["/dev/outside"]);
         assert_eq!((of("no base64"), of("CgYK")), (vec![], vec![]));

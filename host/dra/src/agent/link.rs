@@ -1,7 +1,7 @@
 //! The connection to the agent, made again for as long as the host runs.
 
 use super::{Agent, Published};
-use devgate_agent_protocol::{FromAgent, LineError, Lines, ToAgent, write};
+use devgate_agent_protocol::{FromAgent, Judged, LineError, Lines, ToAgent, write};
 use devgate_core::Backoff;
 use devgate_types::escape;
 use std::collections::BTreeMap;
@@ -26,18 +26,19 @@ enum End {
     Failed(String),
 }
 
-/// Is connected, for as long as it is polled: as soon as there is a driver, or at once where claims have something of any.
+/// Is connected, for as long as it is polled: as soon as there is a driver or something to tell of the host, or at once where claims have
+/// something of any.
 pub(crate) async fn keep(agent: &Agent, has_claims: bool) {
     tokio::select! {
         () = connected(agent, has_claims) => {}
-        () = agent.follow_names() => {}
+        () = agent.follow() => {}
     }
 }
 
 async fn connected(agent: &Agent, has_claims: bool) {
     let pauses = || Backoff::new(SHORTEST, LONGEST);
     let (mut pause, mut is_said) = (pauses(), false);
-    while agent.names().is_empty() && !has_claims {
+    while agent.names().is_empty() && !has_claims && agent.judged.borrow().is_none() {
         agent.wake.notified().await;
     }
     loop {
@@ -104,13 +105,14 @@ async fn tell(agent: &Agent, mut to: OwnedWriteHalf, is_said: &mut bool) -> End 
     if std::mem::take(is_said) {
         tracing::info!("agent: is connected");
     }
-    let mut sent = BTreeMap::<String, u64>::new();
+    let (mut sent, mut judged) = (BTreeMap::<String, u64>::new(), None);
     loop {
         if agent.names() != drivers {
             return End::Drivers;
         }
         // Who waits comes first.
-        let message = next_ask(agent).or_else(|| next_list(agent, &mut sent));
+        let message =
+            next_ask(agent).or_else(|| next_list(agent, &mut sent)).or_else(|| next_judged(agent, &mut judged));
         let Some(message) = message else {
             agent.wake.notified().await;
             continue;
@@ -139,6 +141,13 @@ fn next_list(agent: &Agent, sent: &mut BTreeMap<String, u64>) -> Option<ToAgent>
     drop(drivers);
     let Published { devices, counters } = (*published).clone();
     Some(ToAgent::Publish { driver, devices, counters })
+}
+
+/// How the host is, where that is another than what was sent.
+fn next_judged(agent: &Agent, sent: &mut Option<Arc<Judged>>) -> Option<ToAgent> {
+    let now = agent.judged.borrow().clone()?;
+    let is_sent = sent.replace(Arc::clone(&now)).is_some_and(|sent| Arc::ptr_eq(&sent, &now));
+    (!is_sent).then(|| ToAgent::Judged(Judged::clone(&now)))
 }
 
 async fn send(agent: &Agent, to: &mut OwnedWriteHalf, message: &ToAgent) -> Result<(), End> {

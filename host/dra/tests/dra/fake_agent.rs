@@ -110,7 +110,7 @@ async fn connection(n: usize, stream: UnixStream, says: Arc<Mutex<Says>>, heard:
         let answer = {
             let says = says.lock().unwrap();
             match &said {
-                ToAgent::Drivers(_) => None,
+                ToAgent::Drivers(_) | ToAgent::Judged(_) => None,
                 ToAgent::Publish { .. } => says.published.clone(),
                 ToAgent::Claim { ask, uid, .. } => {
                     let claim = says.claims.get(uid).cloned().unwrap_or(Claim::Gone);

@@ -11,6 +11,7 @@
 mod devices;
 mod fake_agent;
 mod health;
+mod judged;
 mod leftovers;
 mod prepare;
 mod publish;

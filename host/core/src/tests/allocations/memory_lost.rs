@@ -101,6 +101,7 @@ async fn where_a_look_alone_tells_what_pods_have_nothing_is_given_until_it_is_li
         crate::Holders {
             seen: ids.iter().map(|id| (key(id), vec![])).collect(),
             recorded: None,
+            uids: [].into(),
             poll: 1,
             process: 1,
             begun: std::time::Instant::now(),
@@ -127,6 +128,7 @@ async fn told(
             source.tell(crate::Holders {
                 seen: seen.iter().map(|id| ((late.clone(), (*id).to_owned()), vec![])).collect(),
                 recorded: None,
+                uids: [].into(),
                 poll: 1,
                 process: 1,
                 begun: std::time::Instant::now(),
@@ -226,6 +228,7 @@ async fn what_another_plugin_gave_meanwhile_is_nobody_else_s() {
     source.tell(crate::Holders {
         seen: [(key, vec![])].into(),
         recorded: None,
+        uids: [].into(),
         poll: 1,
         process: 1,
         begun: std::time::Instant::now(),

@@ -30,6 +30,7 @@ pub(crate) fn one() -> Report {
         buckets: vec![0, 0, count - 1, 0, 1, 0, 0, 0, 0, 0],
     };
     let holder = HolderStatus {
+        uid: None,
         id: "fuse::2".into(),
         namespace: "team-a".into(),
         pod: "train-0".into(),
