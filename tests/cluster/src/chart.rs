@@ -48,7 +48,7 @@ impl Cluster {
     /// When any step fails.
     pub(crate) fn install_with_agent(&self, policy: &str) -> Result<()> {
         self.bring_component()?;
-        self.install_with_values(policy, json!({"overlays": {"dra": true}}))
+        self.install_with_values(policy, with_agent())
     }
 
     /// Another policy, where there is an agent.
@@ -57,7 +57,7 @@ impl Cluster {
     /// When Helm fails.
     pub(crate) fn change_with_agent(&self, policy: &str) -> Result<()> {
         let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
-        self.helm_with(&words, policy, json!({"overlays": {"dra": true}})).map(drop)
+        self.helm_with(&words, policy, with_agent()).map(drop)
     }
 
     fn install_with_values(&self, policy: &str, values: Value) -> Result<()> {
@@ -199,4 +199,9 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
     pub(crate) fn is_installed(&self) -> bool {
         process::read(self.admin(&self.given.helm).args(["status", "devgate", "--namespace", "devgate"])).is_ok()
     }
+}
+
+/// Values for an agent, and all that it can do.
+fn with_agent() -> Value {
+    json!({"overlays": {"dra": true, "events": true, "nodeCondition": true}})
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod away;
 mod boot;
+mod events;
 mod expressions;
 mod health;
 mod moves;
@@ -87,6 +88,7 @@ fn all(cluster: &mut Cluster) -> Result<()> {
     let seconds = is_tainted(cluster, &held, false)?;
     cluster.note(format!("claims: what a pod of before had is free {seconds:.1} s after it is gone"));
     pods::play(cluster)?;
+    events::play(cluster)?;
     health::play(cluster)?;
     rights::play(cluster)?;
     restarts::play(cluster)

@@ -19,7 +19,8 @@ spec: {{driver: other.example.com, nodeName: {node}, pool: {{name: {node}, gener
     )
 }
 
-pub(super) fn play(cluster: &Cluster) -> Result<()> {
+/// What the agent has.
+pub(super) fn token(cluster: &Cluster) -> Result<String> {
     let pod = cluster.devgate_name()?;
     let words = [
         "-n",
@@ -32,17 +33,21 @@ pub(super) fn play(cluster: &Cluster) -> Result<()> {
         "--bound-object-name",
         &pod,
     ];
-    let token = cluster.kubectl(&words)?;
+    Ok(cluster.kubectl(&words)?.trim().to_owned())
+}
+
+pub(super) fn play(cluster: &Cluster) -> Result<()> {
+    let token = token(cluster)?;
     let file = cluster.given.dir.join("work/slice.yaml");
     std::fs::write(&file, slice("of-another", LABEL, "node2"))?;
-    let refused = as_agent(cluster, token.trim(), &["create", "-f", &file.display().to_string()]);
+    let refused = as_agent(cluster, &token, &["create", "-f", &file.display().to_string()]);
     let said = refused.err().map(|error| format!("{error:#}")).unwrap_or_default();
     if !said.contains("this agent is of node node1, and the slice of node2") {
         bail!("an agent of node1 writes a slice of node2: {said}");
     }
-    not_of_others(cluster, token.trim())?;
+    not_of_others(cluster, &token)?;
     for words in [&["get", "pods", "-A"][..], &["get", "secrets", "-A"], &["get", "resourceclaims", "-A"]] {
-        if as_agent(cluster, token.trim(), words).is_ok() {
+        if as_agent(cluster, &token, words).is_ok() {
             bail!("an agent may kubectl {}", words.join(" "));
         }
     }
@@ -79,7 +84,7 @@ fn not_of_others(cluster: &Cluster, token: &str) -> Result<()> {
     Ok(())
 }
 
-fn as_agent(cluster: &Cluster, token: &str, words: &[&str]) -> Result<String> {
+pub(super) fn as_agent(cluster: &Cluster, token: &str, words: &[&str]) -> Result<String> {
     let keys = cluster.given.dir.join("keys");
     let mut kubectl = cluster.in_network(&cluster.given.kubectl.display().to_string());
     kubectl.env_remove("KUBECONFIG").arg("--kubeconfig=/dev/null");
