@@ -145,13 +145,11 @@ async fn holders_are_told_by_replica_and_can_be_left_out() {
     let status = seen(&plugins.status_reader(), |status| !status.resources.is_empty()).await;
     let holder = Holder { namespace: "team".into(), pod: "train\u{1b}[2J".into(), container: "main".into() };
     let gpus = ResourceName::try_new("fake.com/gpu").unwrap();
+    let first = (gpus.clone(), "0000:00:01.0::1".to_owned());
     let holders = Holders {
-        seen: BTreeMap::from([
-            ((gpus.clone(), "0000:00:01.0::1".to_owned()), vec![holder.clone()]),
-            ((gpus, "elsewhere".to_owned()), vec![holder]),
-        ]),
+        seen: BTreeMap::from([(first.clone(), vec![holder.clone()]), ((gpus, "elsewhere".to_owned()), vec![holder])]),
         recorded: None,
-        uids: [].into(),
+        uids: [(first, "u\n1".to_owned())].into(),
         poll: 1,
         process: 1,
         begun: std::time::Instant::now(),
@@ -160,6 +158,7 @@ async fn holders_are_told_by_replica_and_can_be_left_out() {
     let [held, free] = &status.resources[0].devices[..] else { panic!("{status:#?}") };
     let [one] = &held.holders[..] else { panic!("{held:#?}") };
     assert_eq!((one.id.as_str(), one.pod.as_str()), ("0000:00:01.0::1", "train\\u{1b}[2J"));
+    assert_eq!(one.uid.as_deref(), Some("u\\n1"));
     assert_eq!(free.holders, []);
     let text = serde_json::to_string(&status.without_holders()).unwrap();
     assert!(!text.contains("train") && !text.contains("team"), "{text}");
