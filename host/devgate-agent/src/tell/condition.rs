@@ -1,4 +1,4 @@
-//! The node's condition, by which whoever looks at nodes sees whether all is well.
+//! The node's condition, which shows beside those of the kubelet whether all is well.
 
 use super::note::{LONGEST, bounded};
 use super::told::{Holding, camel};
