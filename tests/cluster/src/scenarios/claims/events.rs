@@ -74,7 +74,8 @@ fn rights(cluster: &Cluster) -> Result<()> {
 }
 
 fn refused(cluster: &Cluster, token: &str) -> Result<()> {
-    let condition = |kind: &str| format!(r#"{{"status": {{"conditions": [{{"type": "{kind}", "status": "True"}}]}}}}"#);
+    let condition =
+        |kind: &str| format!(r#"{{"status": {{"conditions": [{{"type": "{kind}", "status": "Unknown"}}]}}}}"#);
     let own = "an agent writes nothing of a node but the condition DevgateHealthy";
     for (node, patch, why) in [
         ("node2", condition("DevgateHealthy"), "this agent is of node node1, and not of node2"),
