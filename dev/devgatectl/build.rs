@@ -37,9 +37,11 @@ fn main() -> io::Result<()> {
             format!("[workspace]\nresolver = \"3\"\nmembers = {packages:?}\n{exclude}\n{}", shared(&manifest, &used)),
         );
     }
-    for name in names("wit")? {
-        let path = format!("wit/{name}");
-        files.insert(path.clone(), read(&path)?);
+    for folder in ["wit", "wit/0.1.1"] {
+        for name in names(folder)?.iter().filter(|name| name.ends_with(".wit")) {
+            let path = format!("{folder}/{name}");
+            files.insert(path.clone(), read(&path)?);
+        }
     }
     // The second so that a vendor's `cargo fmt --all` changes nothing of it.
     for path in ["LICENSE", "rustfmt.toml"] {

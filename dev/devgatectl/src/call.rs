@@ -17,7 +17,7 @@ use devgate_core::workbench::{ListedPool, ListedUnit, NotGiven, Workbench};
 use devgate_policy::PluginPolicy;
 use devgate_runner::{LoadRequest, Programs, Runners};
 use devgate_types::component::{Component, Profile};
-use devgate_types::{CallError, escape};
+use devgate_types::{CallError, Origin, Setting, escape};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -178,7 +178,7 @@ impl Caller<'_> {
             }
             Function::Prepare => Ok(self.call(args.function, || bench.prepare(&pool.asked, units)).map(done)?),
             Function::Release => Ok(self.call(args.function, || bench.release(&pool.asked, units)).map(done)?),
-            _ => match self.call(args.function, || bench.allocate(pool, units)) {
+            _ => match self.call(args.function, || bench.allocate_with(pool, units, &settings(args))) {
                 Ok(reply) => Ok(Answer::Reply(Box::new(reply))),
                 Err(NotGiven::Call(error)) => Err(error.into()),
                 Err(NotGiven::Refused(why)) => Err(NoAnswer::Refused(
@@ -207,11 +207,15 @@ fn check(args: &CallArgs, profile: &Profile) -> Result<(), String> {
         match args.function {
             Function::Choose if !profile.preference => Some("preference"),
             Function::Prepare | Function::Release if !profile.lifecycle => Some("lifecycle"),
+            Function::Allocate if !settings(args).is_empty() && !profile.parameters => Some("parameters"),
             _ => None,
         },
     );
     if let Some(export) = missing {
         return Err(format!("{name}: it exports no {export}"));
+    }
+    if args.function != Function::Allocate && !settings(args).is_empty() {
+        return Err(format!("{name}: is told nothing by claims; leave --claim and --class out"));
     }
     if args.function == Function::Enumerate && (!args.ids.is_empty() || args.resource.is_some()) {
         return Err(format!("{name}: is about all that there is; leave ids and --resource out"));
@@ -221,6 +225,13 @@ fn check(args: &CallArgs, profile: &Profile) -> Result<(), String> {
         Some((_, id)) => Err(format!("id {}: is named twice", escape(id, 80))),
         None => Ok(()),
     }
+}
+
+/// What class and claim say, in the order of the API.
+fn settings(args: &CallArgs) -> Vec<Setting> {
+    let setting = |origin| move |json: &String| Setting { origin, json: json.clone() };
+    let of_claim = args.claim.iter().map(setting(Origin::Claim));
+    args.class.iter().map(setting(Origin::Class)).chain(of_claim).collect()
 }
 
 /// Fails where the component chose what it was not offered, or another number.

@@ -21,6 +21,7 @@ mod junit;
 mod lifecycle;
 mod limits;
 mod loads;
+mod parameters;
 mod preference;
 mod scale;
 mod scorecard;
@@ -68,7 +69,7 @@ struct PluginReport {
 type Run = fn(&Harness, &mut Scorecard) -> anyhow::Result<Option<String>>;
 
 /// The groups of checks that need a component that answers, in the order of `checks.txt`.
-const GROUPS: [(&str, Run); 12] = [
+const GROUPS: [(&str, Run); 13] = [
     ("answers", answers::run),
     ("empty", empty::run),
     ("unplug", unplug::run),
@@ -80,6 +81,7 @@ const GROUPS: [(&str, Run); 12] = [
     ("scale", scale::run),
     ("preference", preference::run),
     ("lifecycle", lifecycle::run),
+    ("parameters", parameters::run),
     // Last: about all that was said before.
     ("errors", error_quality::run),
 ];

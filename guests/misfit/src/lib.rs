@@ -6,8 +6,10 @@
 mod fault;
 mod mistake;
 
-use devgate_sdk::{Device, Edits, Error, ErrorKind, Lifecycle, Plugin, Pool, Preference, Presence, Unit, Verdict};
-use devgate_sdk::{control, files, hardware, host_paths, kernel_log, log, state};
+use devgate_sdk::{
+    Device, Edits, Error, ErrorKind, Lifecycle, Parameters, Plugin, Pool, Preference, Presence, Setting,
+};
+use devgate_sdk::{Unit, Verdict, control, files, hardware, host_paths, kernel_log, log, state};
 use fault::{fails_on, has};
 
 const RESOURCE: &str = "example.com/rack";
@@ -228,4 +230,19 @@ fn arm(units: &[Unit], value: &str) -> Result<(), Error> {
     Ok(())
 }
 
-devgate_sdk::export!(Misfit: preference, lifecycle);
+impl Parameters for Misfit {
+    fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error> {
+        for Setting { json, .. } in &settings {
+            if has("breaks-on-odd-parameters") && !json.starts_with('{') {
+                panic!("it is no mapping");
+            }
+            if json != "{}" && !has("takes-any-parameters") {
+                return Err(Error::invalid("it knows none of these parameters"));
+            }
+        }
+        let edits = Self::allocate(resource, units)?;
+        Ok(if has("takes-nothing-for-something") { edits.with_env("RACKS", "all") } else { edits })
+    }
+}
+
+devgate_sdk::export!(Misfit: preference, lifecycle, parameters);

@@ -11,6 +11,7 @@ mod line;
 mod machine;
 mod mig;
 mod models;
+mod parts;
 mod pools;
 mod power;
 mod survey;
@@ -18,7 +19,7 @@ mod vfio;
 mod xid;
 
 use config::Config;
-use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
+use devgate_sdk::{Edits, Error, Parameters, Plugin, Pool, Setting, Unit, Verdict, log};
 use faults::Faults;
 use health::Known;
 use machine::Host;
@@ -58,6 +59,12 @@ impl Plugin for NvidiaGpu {
     }
 }
 
+impl Parameters for NvidiaGpu {
+    fn allocate_with(_resource: String, _units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error> {
+        parts::edits(&settings)
+    }
+}
+
 /// How a GPU is, or the instance and the GPU that it is a part of.
 fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
     if vfio::is_unit(unit) {
@@ -74,7 +81,7 @@ fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
     }
 }
 
-devgate_sdk::export!(NvidiaGpu);
+devgate_sdk::export!(NvidiaGpu: parameters);
 
 #[cfg(test)]
 mod tests;

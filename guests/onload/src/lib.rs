@@ -4,10 +4,13 @@
 
 mod adapter;
 mod config;
+mod tuning;
 
 use adapter::Adapter;
 use config::Config;
-use devgate_sdk::{Edits, Error, ErrorKind, Plugin, Pool, Unit, Verdict, hardware, host_paths, log};
+use devgate_sdk::{
+    Edits, Error, ErrorKind, Parameters, Plugin, Pool, Setting, Unit, Verdict, hardware, host_paths, log,
+};
 
 /// The nodes that the kernel module makes; it registers no class for them, so that they belong to no device.
 const NODES: [&str; 3] = ["/dev/onload", "/dev/onload_epoll", "/dev/sfc_char"];
@@ -67,6 +70,16 @@ impl Plugin for Onload {
     }
 }
 
+impl Parameters for Onload {
+    /// The library, and what Onload is told by the claim and its class.
+    fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error> {
+        let variables = tuning::variables(&settings)?;
+        let mut edits = Self::allocate(resource, units)?;
+        edits.env.extend(variables);
+        Ok(edits)
+    }
+}
+
 /// What speaks against all adapters, from what was wrong with each node: one that is not there or not granted for sure, else one that
 /// cannot be told now.
 fn problem(nodes: [(&str, Option<Error>); NODES.len()]) -> Option<Verdict> {
@@ -91,7 +104,7 @@ fn missing(path: &str, error: &Error) -> String {
     }
 }
 
-devgate_sdk::export!(Onload);
+devgate_sdk::export!(Onload: parameters);
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The component natively, through the plugin layer of a real host.
 
 use super::Onload;
-use devgate_testing::{Change, Rig};
+use devgate_testing::{Change, Origin, Rig};
 
 const POLICY: &str = include_str!("../policy.yaml");
 const NODE: &str = include_str!("../nodes/two-ports.umockdev");
@@ -113,4 +113,35 @@ fn an_adapter_with_another_driver_is_not_onload_s() {
     let survey = rig.survey();
     assert!(!survey.unit("0000:5e:00.1").is_healthy(), "{survey}");
     assert!(survey.unit(FIRST).is_healthy());
+}
+
+/// The policy has the variables that there may be, and their values.
+fn for_claims() -> Rig {
+    let env = "env: {LD_PRELOAD: /opt/onload/usr/lib64/libonload.so, EF_POLL_USEC: [\"0\", \"100000\"], EF_STACK_PER_THREAD: [\"1\"]}";
+    let policy = POLICY.replace("env: {LD_PRELOAD: /opt/onload/usr/lib64/libonload.so}", env);
+    Rig::of::<Onload>(&policy, "onload", NODE)
+}
+
+#[test]
+fn a_claim_tunes_onload_as_far_as_its_class_and_the_policy_let_it() {
+    let mut rig = for_claims();
+    let ids = ["0000:5e:00.0::3"];
+    let class = (Origin::Class, r#"{"variables": {"EF_STACK_PER_THREAD": "1"}}"#);
+    let poll = (Origin::Claim, r#"{"variables": {"EF_POLL_USEC": "100000"}}"#);
+    let reply = rig.claim(ONLOAD, &ids, &[class, poll]).unwrap();
+    rig.end();
+    let env: Vec<_> = reply.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let library = "LD_PRELOAD=/opt/onload/usr/lib64/libonload.so";
+    assert_eq!(env, ["EF_POLL_USEC=100000", "EF_STACK_PER_THREAD=1", library]);
+    assert_eq!(reply.mounts.len(), 1, "all else is as ever");
+    for (claim, why) in [
+        (r#"{"variables": {"EF_STACK_PER_THREAD": "0"}}"#, "claim variables.EF_STACK_PER_THREAD: is set by the class"),
+        (r#"{"variables": {"LD_PRELOAD": "/x.so"}}"#, "claim variables.LD_PRELOAD: is no variable of Onload's"),
+        (r#"{"variables": {"EF_POLL_USEC": "1"}}"#, "variable EF_POLL_USEC has the value \"1\""),
+        (r#"{"variables": {"EF_LOG": "x"}}"#, "variable EF_LOG is not granted (containers.env)"),
+        (r#"{"variable": {}}"#, "claim: unknown key `variable`; known here: variables"),
+    ] {
+        let refused = rig.claim(ONLOAD, &ids, &[class, (Origin::Claim, claim)]).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
 }

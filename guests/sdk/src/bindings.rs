@@ -55,3 +55,22 @@ pub mod with_lifecycle {
         pub_export_macro: true,
     });
 }
+
+/// The optional export `parameters`, of a later version of the contract.
+pub mod with_parameters {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit/0.1.1"],
+        inline: "
+            package devgate:sdk;
+
+            world with-parameters {
+                export devgate:plugin/parameters@0.1.1;
+            }
+        ",
+        world: "with-parameters",
+        with: { "devgate:plugin/types@0.1.0": crate::bindings::devgate::plugin::types },
+        generate_all,
+        export_macro_name: "export_parameters",
+        pub_export_macro: true,
+    });
+}

@@ -1,10 +1,10 @@
 //! Turning a type into a component's exports.
 
 /// Exports a type as this crate's component: `export!(Gpu)`, or with the optional interfaces `export!(Gpu: preference)`,
-/// `export!(Gpu: lifecycle)`, `export!(Gpu: preference, lifecycle)`.
+/// `export!(Gpu: lifecycle)`, `export!(Gpu: preference, lifecycle, parameters)`.
 ///
-/// The type implements [`Plugin`](crate::Plugin), and [`Preference`](crate::Preference) or
-/// [`Lifecycle`](crate::Lifecycle) where it names them; what it does not name, the host does for it (closeness in the
+/// The type implements [`Plugin`](crate::Plugin), and [`Preference`](crate::Preference), [`Lifecycle`](crate::Lifecycle) or
+/// [`Parameters`](crate::Parameters) where it names them; what it does not name, the host does for it (closeness in the
 /// device tree) or leaves out. Call it once, in a crate with `crate-type = ["cdylib"]`. On any other target than
 /// WebAssembly it notes what the type exports ([`native::Exported`](crate::native::Exported)), so that `devgate-testing` can
 /// call it as a host does.
@@ -47,8 +47,20 @@ macro_rules! __export_one {
     $crate::bindings::with_lifecycle::export_lifecycle!(Told with_types_in $crate::bindings::with_lifecycle);
         };
     };
+    (parameters $component:ident) => {
+        const _: fn() = $crate::export::implements_parameters::<$component>;
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            type Told = $crate::panic::Told<$component>;
+    $crate::bindings::with_parameters::export_parameters!(Told with_types_in $crate::bindings::with_parameters);
+        };
+    };
     ($other:ident $component:ident) => {
-        compile_error!(concat!("export!: no interface `", stringify!($other), "`; there are preference and lifecycle"));
+        compile_error!(concat!(
+            "export!: no interface `",
+            stringify!($other),
+            "`; there are preference, lifecycle and parameters"
+        ));
     };
 }
 
@@ -63,6 +75,10 @@ macro_rules! __exported {
         const LIFECYCLE: Option<($crate::native::Work, $crate::native::Work)> =
             Some((<$component as $crate::Lifecycle>::prepare, <$component as $crate::Lifecycle>::release));
     };
+    (parameters $component:ident) => {
+        const ALLOCATE_WITH: Option<$crate::native::AllocateWith> =
+            Some(<$component as $crate::Parameters>::allocate_with);
+    };
     ($other:ident $component:ident) => {};
 }
 
@@ -74,3 +90,6 @@ pub fn implements_preference<T: crate::Preference>() {}
 
 #[doc(hidden)]
 pub fn implements_lifecycle<T: crate::Lifecycle>() {}
+
+#[doc(hidden)]
+pub fn implements_parameters<T: crate::Parameters>() {}

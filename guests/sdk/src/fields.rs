@@ -16,7 +16,7 @@
 
 mod field;
 
-use crate::Error;
+use crate::{Error, Origin, Setting};
 pub use field::Field;
 use serde_json::Value;
 
@@ -36,7 +36,24 @@ impl Fields {
     /// # Errors
     /// If it is not JSON, or is neither a mapping nor `null`.
     pub fn parse(json: &str) -> Result<Self, Error> {
-        let place = String::new();
+        Self::of("config", json)
+    }
+
+    /// What a claim or its class asks for; `null` is nothing. Mistakes are said to be the one's or the other's: `claim mode: …`.
+    ///
+    /// # Errors
+    /// As of [`Fields::parse`].
+    pub fn setting(setting: &Setting) -> Result<Self, Error> {
+        let whose = match setting.origin {
+            Origin::Class => "class",
+            Origin::Claim => "claim",
+        };
+        Self::of(whose, &setting.json)
+    }
+
+    /// `whose` is one word.
+    fn of(whose: &str, json: &str) -> Result<Self, Error> {
+        let place = whose.to_owned();
         // The parser that serde_json has ready, and not another copy of it by `from_str`.
         let value = match json.parse() {
             Ok(Value::Null) => Value::Object(serde_json::Map::new()),
@@ -144,15 +161,14 @@ fn enumerated(list: &mut String, separator: &str, word: &str) {
     list.push_str(word);
 }
 
-/// The place of a key; the whole configuration has an empty one.
+/// The place of a key; that of the whole is one word.
 fn within(place: &str, key: &str) -> String {
-    let dot = if place.is_empty() { "" } else { "." };
+    let dot = if place.contains(' ') { "." } else { " " };
     format!("{place}{dot}{key}")
 }
 
 fn refused(place: &str, problem: &str) -> Error {
-    let space = if place.is_empty() { "" } else { " " };
-    Error::invalid(format!("config{space}{place}: {problem}"))
+    Error::invalid(format!("{place}: {problem}"))
 }
 
 #[cfg(test)]

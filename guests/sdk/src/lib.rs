@@ -73,12 +73,14 @@ pub use bindings::exports::devgate::plugin::plugin::Guest as Plugin;
 #[cfg(target_family = "wasm")]
 pub use bindings::with_lifecycle::exports::devgate::plugin::lifecycle::Guest as Lifecycle;
 #[cfg(target_family = "wasm")]
+pub use bindings::with_parameters::exports::devgate::plugin0_1_1::parameters::{Guest as Parameters, Origin, Setting};
+#[cfg(target_family = "wasm")]
 pub use bindings::with_preference::exports::devgate::plugin::preference::Guest as Preference;
 pub use failure::{Context, Presence};
 #[cfg(not(target_family = "wasm"))]
 pub use native::{
-    Device, Edits, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Plugin, Pool, Preference, Property, Unit,
-    Verdict, config, control, files, hardware, host_paths, kernel_log, state,
+    Device, Edits, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Origin, Parameters, Plugin, Pool,
+    Preference, Property, Setting, Unit, Verdict, config, control, files, hardware, host_paths, kernel_log, state,
 };
 
 /// The examples of the pages for vendors, compiled.

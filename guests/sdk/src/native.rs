@@ -12,7 +12,7 @@ mod records;
 pub use capabilities::{config, control, files, hardware, host_paths, kernel_log, log, state};
 pub use handles::{Device, MountSource, Node};
 pub use host::{Host, during};
-pub use records::{Edits, Error, ErrorKind, NodeKind, Pool, Property, Unit, Verdict};
+pub use records::{Edits, Error, ErrorKind, NodeKind, Origin, Pool, Property, Setting, Unit, Verdict};
 
 /// What every component does.
 pub trait Plugin {
@@ -61,10 +61,21 @@ pub trait Lifecycle {
     fn release(resource: String, units: Vec<Unit>) -> Result<(), Error>;
 }
 
+/// What is done in place of [`Plugin::allocate`] where a claim or its class has parameters for the driver.
+pub trait Parameters {
+    /// What a container needs to use these units, as these ask for it: those of classes first, at least one.
+    ///
+    /// # Errors
+    /// As of [`Plugin::allocate`]; and where one of them is not understood.
+    fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error>;
+}
+
 /// [`Preference::choose`].
 pub type Choose = fn(String, Vec<Unit>, Vec<String>, u32) -> Result<Vec<String>, Error>;
 /// [`Lifecycle::prepare`] and [`Lifecycle::release`].
 pub type Work = fn(String, Vec<Unit>) -> Result<(), Error>;
+/// [`Parameters::allocate_with`].
+pub type AllocateWith = fn(String, Vec<Unit>, Vec<Setting>) -> Result<Edits, Error>;
 
 /// A type that [`export!`](crate::export!) made a component of. Implemented by that macro only.
 pub trait Exported: Plugin + 'static {
@@ -72,4 +83,6 @@ pub trait Exported: Plugin + 'static {
     const CHOOSE: Option<Choose> = None;
     /// Its `lifecycle`, if it exports one: `prepare` and `release`.
     const LIFECYCLE: Option<(Work, Work)> = None;
+    /// Its `parameters`, if it exports one.
+    const ALLOCATE_WITH: Option<AllocateWith> = None;
 }

@@ -1,7 +1,7 @@
 //! A panic's message in the host's log: a trap alone says where, and not why.
 
 use crate::log;
-use crate::{Edits, Error, Lifecycle, Plugin, Pool, Preference, Unit, Verdict};
+use crate::{Edits, Error, Lifecycle, Parameters, Plugin, Pool, Preference, Setting, Unit, Verdict};
 use std::marker::PhantomData;
 use std::panic::{PanicHookInfo, set_hook};
 
@@ -60,5 +60,12 @@ impl<T: Lifecycle> Lifecycle for Told<T> {
     fn release(resource: String, units: Vec<Unit>) -> Result<(), Error> {
         begin();
         T::release(resource, units)
+    }
+}
+
+impl<T: Parameters> Parameters for Told<T> {
+    fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error> {
+        begin();
+        T::allocate_with(resource, units, settings)
     }
 }

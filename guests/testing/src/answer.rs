@@ -3,7 +3,8 @@
 use devgate_sdk as sdk;
 use devgate_sdk::ErrorKind;
 use devgate_types::{
-    DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
+    DeviceHandle, Edits, Failure, FailureKind, GuestFault, MountHandle, NodeHandle, Origin, Pool, Property, Setting,
+    Unit, Verdict,
 };
 use std::collections::BTreeSet;
 
@@ -31,6 +32,18 @@ pub(crate) fn lend(units: &[Unit]) -> Vec<sdk::Unit> {
         properties: unit.properties.iter().map(|p| sdk::Property::new(&p.name, &p.value)).collect(),
     };
     units.iter().map(unit).collect()
+}
+
+/// Parameters as the component gets them.
+pub(crate) fn settings(settings: &[Setting]) -> Vec<sdk::Setting> {
+    let setting = |Setting { origin, json }: &Setting| sdk::Setting {
+        origin: match origin {
+            Origin::Class => sdk::Origin::Class,
+            Origin::Claim => sdk::Origin::Claim,
+        },
+        json: json.clone(),
+    };
+    settings.iter().map(setting).collect()
 }
 
 pub(crate) fn pools(pools: Vec<sdk::Pool>) -> Checked<Vec<Pool>> {

@@ -30,6 +30,7 @@ impl<T: Exported> Loader for NativeLoader<T> {
             profile: Profile {
                 preference: T::CHOOSE.is_some(),
                 lifecycle: T::LIFECYCLE.is_some(),
+                parameters: T::ALLOCATE_WITH.is_some(),
                 ..Profile::default()
             },
             policy: Arc::new(policy.clone()),
@@ -62,6 +63,11 @@ impl<T: Exported> Native<T> {
             CallKind::Health => {
                 let verdicts = T::health(resource, units).map_err(said)?;
                 output.verdicts = answer::verdicts(verdicts, call.units.len())?;
+            }
+            CallKind::Allocate if !call.settings.is_empty() => {
+                let allocate_with = T::ALLOCATE_WITH.ok_or_else(lacks("parameters"))?;
+                let edits = allocate_with(resource, units, answer::settings(call.settings)).map_err(said)?;
+                output.edits = answer::edits(edits)?;
             }
             CallKind::Allocate => output.edits = answer::edits(T::allocate(resource, units).map_err(said)?)?,
             CallKind::Choose => {

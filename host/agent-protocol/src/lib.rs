@@ -99,14 +99,27 @@ pub enum Claim {
     Allocated {
         /// The devices of the driver that was asked for, on this node. Those of others are left out.
         devices: Vec<Allocated>,
-        /// Whether it or its class has parameters for this driver.
-        #[serde(default)]
-        parameters: bool,
+        /// What it and its class say for this driver, in the order in which it counts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parameters: Vec<Parameters>,
     },
     /// There is no such claim of this uid, or it is allocated to nobody.
     Gone,
     /// The API server could not be asked, or said what cannot be: one line for people.
     Unknown(String),
+}
+
+/// What a claim or its class says for a driver.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Parameters {
+    /// The requests that it is for, as in [`Allocated`] or without the subrequest; all where none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<String>,
+    /// Whether a device class says it, which tenants cannot write, and not the claim.
+    pub of_class: bool,
+    /// JSON.
+    pub json: String,
 }
 
 /// One device that a claim was given.

@@ -53,7 +53,14 @@ pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<G
         } else {
             wanted.ids.to_vec()
         };
-        let ask = Ask { resource: resource.clone(), ids, share: None, mode: Mode::Hold, tag: String::new() };
+        let ask = Ask {
+            resource: resource.clone(),
+            ids,
+            share: None,
+            mode: Mode::Hold,
+            tag: String::new(),
+            settings: Vec::new(),
+        };
         match devices.allocate(who, &[ask], wanted.ttl).await {
             // Another consumer may have got one of them meanwhile.
             Err(AllocateError::Refused(_) | AllocateError::Busy(_)) if is_chosen && tries.next().is_some() => {}

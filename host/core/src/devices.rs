@@ -13,7 +13,7 @@ use crate::offer::{AllocateError, BoxFuture, Offers, Reply};
 use crate::registry::Registry;
 use crate::resource::{Part, Resource, allocate};
 use crate::status::audit;
-use devgate_types::{PluginName, ResourceName, UnitId, escape};
+use devgate_types::{PluginName, ResourceName, Setting, UnitId, escape};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,8 @@ pub struct Ask {
     pub mode: Mode,
     /// What the consumer calls it, among several.
     pub tag: String,
+    /// What its component is told of it besides: at most 64, of 10 KiB each. One that takes none is not asked.
+    pub settings: Vec<Setting>,
 }
 
 /// What a consumer has.
@@ -197,7 +199,15 @@ impl AllDevices {
 }
 
 fn part<'a>(ask: &'a Ask, resource: &'a Resource) -> Part<'a> {
-    Part { resource, ids: &ask.ids, share: ask.share.as_deref(), mode: ask.mode, tag: &ask.tag, is_kept: true }
+    Part {
+        resource,
+        ids: &ask.ids,
+        share: ask.share.as_deref(),
+        mode: ask.mode,
+        tag: &ask.tag,
+        settings: &ask.settings,
+        is_kept: true,
+    }
 }
 
 impl Devices for AllDevices {

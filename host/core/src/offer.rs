@@ -1,6 +1,7 @@
 //! What a front end sees of the plugin layer: resources with devices that change, and allocations. No word of any
 //! front end's protocol in here.
 
+pub use devgate_policy::Parameters;
 pub use devgate_types::AttributeValue as Value;
 use devgate_types::{Access, ResourceName};
 use serde::{Deserialize, Serialize};
@@ -80,8 +81,8 @@ pub struct Device {
     pub facts: Option<Arc<Facts>>,
 }
 
-/// The driver of a plugin whose devices a cluster's scheduler picks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The driver of a plugin whose devices a cluster's scheduler picks. By default it does nothing that a policy must allow.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Driver {
     /// A DNS name of at most 63 bytes.
     pub name: String,
@@ -91,6 +92,8 @@ pub struct Driver {
     pub admin: bool,
     /// How many claims may have a device at once, each a share of it.
     pub shares: u32,
+    /// What becomes of parameters that a claim or its class has for it.
+    pub parameters: Parameters,
 }
 
 /// What a scheduler may know of a device.

@@ -31,7 +31,7 @@ use crate::units::{GrantedNode, UnitRecord};
 use crate::watcher::Asked;
 use devgate_policy::{Dra, Prepare};
 use devgate_types::component::{Call, CallKind, Output};
-use devgate_types::{CallError, FailureKind, ResourceName, UnitId, escape};
+use devgate_types::{CallError, FailureKind, ResourceName, Setting, UnitId, escape};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -221,6 +221,7 @@ impl Resource {
         calls: &Calls,
         snapshot: &Snapshot,
         units: &[Arc<UnitRecord>],
+        settings: &[Setting],
     ) -> Result<Reply, AllocateError> {
         let Some(component) = calls.component() else {
             return Err(AllocateError::Busy(format!("plugin {}: the component is not loaded", self.core.name())));
@@ -229,22 +230,25 @@ impl Resource {
             return Ok(Reply::default());
         }
         let (lent, resource) = (units.to_vec(), snapshot.pool.asked(&self.name).clone());
+        let told = settings.to_vec();
         // However many others there are.
         let limits = Arc::new(calls.grants.policy.limits.for_devices(units.len()));
         let asked = calls.calls(limits, 1, move |host| {
             let mut host = host();
-            let call = Call::about(CallKind::Allocate, resource.as_str(), &[]);
+            let call = Call { settings: &told, ..Call::about(CallKind::Allocate, resource.as_str(), &[]) };
             let Output { edits, .. } = host.call(component.as_ref(), call, &lent)?;
             reply::Asked::of(edits, &host)
         });
+        // What a tenant's words have come to says nothing of the units: others would lose them by it.
+        let judged = if settings.is_empty() { units } else { &[] };
         let asked = asked.await.flatten().map_err(|error| {
-            self.core.broke(units, "allocate", &error);
+            self.core.broke(judged, "allocate", &error);
             self.failed(&error)
         })?;
         let policy = &calls.grants.policy;
         let built = reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| {
             let refused = self.refused(&reason.to_string());
-            self.core.counts_against(units, &refused.to_string());
+            self.core.counts_against(judged, &refused.to_string());
             refused
         })?;
         self.core.breaker.succeeded(units.iter().map(|unit| &unit.id));
@@ -294,7 +298,8 @@ impl Offer for Resource {
 
     fn allocate<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<Arc<Reply>, AllocateError>> {
         Box::pin(async {
-            let part = Part { resource: self, ids, share: None, mode: Mode::Hold, tag: "", is_kept: false };
+            let part =
+                Part { resource: self, ids, share: None, mode: Mode::Hold, tag: "", settings: &[], is_kept: false };
             let given = allocate(&Consumer::Pods, None, &[part]).await;
             let (core, error) = (&self.core, given.as_ref().err());
             audit::allocation(core.name(), &core.recorder, &Consumer::Pods, &self.name, ids, error);

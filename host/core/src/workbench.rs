@@ -17,7 +17,7 @@ use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
 use devgate_node::{Node, NodeEvent, ReadError};
 use devgate_policy::PluginPolicy;
 use devgate_types::component::{Call, CallKind, Component, Output};
-use devgate_types::{CallError, Limits, ResourceName, UnitId, Verdict};
+use devgate_types::{CallError, Limits, ResourceName, Setting, UnitId, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -139,9 +139,19 @@ impl Workbench {
     /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once. Fails when the
     /// call fails, or asks for what the policy does not grant.
     pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
+        self.allocate_with(pool, units, &[])
+    }
+
+    /// The same where a claim or its class says more: by the component's `parameters`, where that is not nothing.
+    pub fn allocate_with(
+        &self,
+        pool: &ListedPool,
+        units: &[ListedUnit],
+        settings: &[Setting],
+    ) -> Result<Reply, NotGiven> {
         let record = PoolRecord { shared_nodes: pool.shared_nodes.clone(), ..PoolRecord::default() };
         let mut host = self.host();
-        let call = Call::about(CallKind::Allocate, pool.asked.as_str(), &[]);
+        let call = Call { settings, ..Call::about(CallKind::Allocate, pool.asked.as_str(), &[]) };
         let answer = host.call(self.component.as_ref(), call, units);
         let asked = answer.and_then(|output| reply::Asked::of(output.edits, &host));
         let asked = asked.map_err(NotGiven::Call)?;

@@ -2,10 +2,14 @@
 
 use crate::server::{Kind, Server};
 use crate::slices::{is_label, is_subdomain};
-use devgate_agent_protocol::{Allocated, Claim};
+use devgate_agent_protocol::{Allocated, Claim, Parameters};
 use k8s_openapi::api::resource::v1::{
-    DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim, ResourceClaimStatus,
+    DeviceAllocationConfiguration, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
+    ResourceClaimStatus,
 };
+
+/// The most bytes of all parameters of a claim together: a message to the host has room for them, however they are written.
+const MAX_PARAMETERS: usize = 1 << 19;
 
 /// A claim as the host asks for it.
 #[derive(Debug)]
@@ -43,9 +47,24 @@ pub(crate) fn read(claim: ResourceClaim, node: &str, asked: &Asked) -> Claim {
         share: result.share_id,
         admin: result.admin_access.unwrap_or_default(),
     });
-    let opaque = |driver: &str| driver == asked.driver;
-    let parameters = config.iter().flatten().filter_map(|config| config.opaque.as_ref()).any(|it| opaque(&it.driver));
-    Claim::Allocated { devices: devices.collect(), parameters }
+    let devices = devices.collect();
+    let parameters = config.unwrap_or_default().into_iter().filter_map(|config| parameters(config, &asked.driver));
+    let parameters: Vec<Parameters> = parameters.collect();
+    let size: usize = parameters.iter().map(|of| of.json.len()).sum();
+    if size > MAX_PARAMETERS {
+        return Claim::Unknown(format!("its parameters have {size} bytes, more than {MAX_PARAMETERS}"));
+    }
+    Claim::Allocated { devices, parameters }
+}
+
+/// What is for this driver. Whoever it is of that is no class, the claim may have it from anybody.
+fn parameters(config: DeviceAllocationConfiguration, driver: &str) -> Option<Parameters> {
+    let opaque = config.opaque.filter(|opaque| opaque.driver == driver)?;
+    Some(Parameters {
+        requests: config.requests.unwrap_or_default(),
+        of_class: config.source == "FromClass",
+        json: opaque.parameters.0.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -86,18 +105,38 @@ mod tests {
         let admin =
             Allocated { device: "gpu-2".to_owned(), share: Some("s1".to_owned()), admin: true, ..plain.clone() };
         let devices = vec![plain, admin];
-        assert_eq!(read_json(&status, "u1"), Claim::Allocated { devices: devices.clone(), parameters: false });
-        let config =
-            |driver: &str| json!([{"source": "FromClaim", "opaque": {"driver": driver, "parameters": {"a": 1}}}]);
-        for (driver, parameters) in [("nic.example.com", false), ("gpu.example.com", true)] {
-            status["allocation"]["devices"]["config"] = config(driver);
-            assert_eq!(read_json(&status, "u1"), Claim::Allocated { devices: devices.clone(), parameters });
-        }
+        let is = |parameters| Claim::Allocated { devices: devices.clone(), parameters };
+        assert_eq!(read_json(&status, "u1"), is(Vec::new()));
+        let config = |source: &str, driver: &str, parameters: serde_json::Value| json!({"source": source, "opaque": {"driver": driver, "parameters": parameters}});
+        let mut claims = config("FromClaim", "gpu.example.com", json!({"b": [true]}));
+        claims["requests"] = json!(["a/b", "c"]);
+        status["allocation"]["devices"]["config"] = json!([
+            config("FromClass", "gpu.example.com", json!({"a": "x\n"})),
+            config("FromClass", "nic.example.com", json!({})),
+            {"source": "FromClass"},
+            claims,
+            config("FromElsewhere", "gpu.example.com", json!(null)),
+        ]);
+        let parameters = |of_class, requests: &[&str], json: &str| Parameters {
+            requests: requests.iter().map(|name| (*name).to_owned()).collect(),
+            of_class,
+            json: json.to_owned(),
+        };
+        let expected = vec![
+            parameters(true, &[], r#"{"a":"x\n"}"#),
+            parameters(false, &["a/b", "c"], r#"{"b":[true]}"#),
+            parameters(false, &[], "null"),
+        ];
+        assert_eq!(read_json(&status, "u1"), is(expected));
+        let many = vec![config("FromClass", "gpu.example.com", json!("x".repeat(10_000))); 60];
+        status["allocation"]["devices"]["config"] = json!(many);
+        let why = "its parameters have 600120 bytes, more than 524288";
+        assert_eq!(read_json(&status, "u1"), Claim::Unknown(why.to_owned()));
         assert_eq!(read_json(&status, "u2"), Claim::Gone);
         assert_eq!(read_json(&json!({}), "u1"), Claim::Gone);
         assert_eq!(
             read_json(&json!({"allocation": {}}), "u1"),
-            Claim::Allocated { devices: Vec::new(), parameters: false }
+            Claim::Allocated { devices: Vec::new(), parameters: Vec::new() }
         );
     }
 }

@@ -41,7 +41,7 @@ impl Inventory {
     /// What these list now of the driver of this name. One that is not offered may do nothing that a policy must allow.
     pub(crate) fn of(name: &str, offers: &DriverOffers) -> Self {
         let driver = offers.iter().find_map(|offer| offer.driver()).cloned();
-        let driver = driver.unwrap_or_else(|| Driver { name: name.to_owned(), evicts: false, admin: false, shares: 1 });
+        let driver = driver.unwrap_or_else(|| Driver { name: name.to_owned(), ..Driver::default() });
         let (is_offered, by_name) = (!offers.is_empty(), HashMap::new());
         let mut all = Self { driver, is_offered, devices: Vec::new(), by_name, left_out: Vec::new() };
         for offer in offers.iter() {

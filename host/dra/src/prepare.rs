@@ -6,6 +6,7 @@ use crate::config::ClaimName;
 use crate::driver::Driver;
 use devgate_agent_protocol::{Allocated, Claim as Answer};
 use devgate_cdi::{Claim, ClaimError, FileError, is_claim_uid};
+use devgate_core::offer::Parameters;
 use devgate_core::{Consumer, Released};
 use devgate_kubelet::api::dra;
 use devgate_types::escape;
@@ -29,7 +30,9 @@ enum NotPrepared {
     Gone,
     #[error("the agent does not know it: {}", escape(.0, 512))]
     Unknown(String),
-    #[error("it or its class has parameters for this driver, which takes none; take `config` out of both")]
+    #[error(
+        "it or its class has parameters for this driver, which the policy refuses (dra.parameters): take `config` out of both, or allow them"
+    )]
     Parameters,
     #[error("another version of devgate has noted what it has; delete its pods")]
     Tag,
@@ -103,14 +106,19 @@ async fn devices(driver: &Driver, claim: &dra::Claim) -> Result<Vec<dra::Device>
         Some(known @ Answer::Allocated { .. }) => known,
         _ => driver.agent.claim(&driver.name, &name, &claim.uid).await?,
     };
-    let allocated = match known {
-        Answer::Allocated { parameters: true, .. } => return Err(NotPrepared::Parameters),
-        Answer::Allocated { devices, .. } => devices,
+    let (allocated, mut parameters) = match known {
+        Answer::Allocated { devices, parameters } => (devices, parameters),
         Answer::Gone => return Err(NotPrepared::Gone),
         Answer::Unknown(why) => return Err(NotPrepared::Unknown(why)),
     };
+    let now = driver.now();
+    match now.driver.parameters {
+        Parameters::Refuse if !parameters.is_empty() => return Err(NotPrepared::Parameters),
+        Parameters::Refuse | Parameters::Ignore => parameters.clear(),
+        Parameters::Component => {}
+    }
     let held = driver.claims.held(&who);
-    let asks = asks(&driver.now(), &held, &name, &allocated)?;
+    let asks = asks(&now, &held, &name, &allocated, &parameters)?;
     answer(&driver.claims.give(&who, &asks).await?)
 }
 

@@ -31,8 +31,22 @@ pub struct Dra {
     pub admin_access: bool,
     /// How many claims may have a unit at once, each a share of it that the scheduler counts.
     pub shares: u32,
+    /// What becomes of parameters that a claim or its class has for the driver.
+    pub parameters: Parameters,
     attributes: Vec<FactRule>,
     capacity: Vec<FactRule>,
+}
+
+/// What becomes of parameters for a driver, which tenants may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Parameters {
+    /// A claim that has some gets nothing.
+    #[default]
+    Refuse,
+    /// Nobody reads them.
+    Ignore,
+    /// The component is told of them.
+    Component,
 }
 
 impl Dra {
@@ -66,7 +80,12 @@ impl Dra {
             ));
         }
         let evicts = fields.word("unhealthy") == Some("NoExecute");
-        Some(Self { driver: driver?, evicts, admin_access, shares, attributes, capacity })
+        let parameters = match fields.word("parameters") {
+            Some("ignore") => Parameters::Ignore,
+            Some("component") => Parameters::Component,
+            _ => Parameters::Refuse,
+        };
+        Some(Self { driver: driver?, evicts, admin_access, shares, parameters, attributes, capacity })
     }
 }
 

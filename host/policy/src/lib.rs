@@ -58,7 +58,7 @@ pub use containers::{Containers, MountGrant, RuleEntry, Rules, ValueRules, dange
 pub use control::Control;
 pub use dangerous::{Danger, dangerous_if_writable, dangerous_mount, dangerous_node};
 pub use devgate_types::Grant;
-pub use dra::{Dra, FactRule, Facts};
+pub use dra::{Dra, FactRule, Facts, Parameters};
 pub use error::{PolicyError, PolicyErrors};
 pub use exec::Exec;
 pub use files::{FileDenied, Files};

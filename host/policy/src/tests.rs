@@ -126,6 +126,7 @@ plugins:
       unhealthy: NoExecute
       admin-access: true
       shares: 1
+      parameters: component
 "#;
 
 pub(super) fn read(text: &str) -> Result<Policy, PolicyErrors> {

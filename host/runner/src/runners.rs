@@ -71,6 +71,7 @@ impl Runners {
                 imports: made.scan.imports.clone(),
                 preference: profile.preference,
                 lifecycle: profile.lifecycle,
+                parameters: profile.parameters,
                 wasi: profile.wasi,
                 memory: made.scan.counts.memory.0,
                 limits: Some(limits.into()),

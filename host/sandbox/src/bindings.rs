@@ -68,3 +68,21 @@ pub mod lifecycle {
         require_store_data_send: true,
     });
 }
+
+/// The optional export `parameters`, with the same types.
+pub mod parameters {
+    wasmtime::component::bindgen!({
+        path: ["../../wit", "../../wit/0.1.1"],
+        inline: "
+            package devgate:host;
+
+            world with-parameters {
+                export devgate:plugin/parameters@0.1.1;
+            }
+        ",
+        world: "devgate:host/with-parameters",
+        imports: { default: trappable },
+        with: { "devgate:plugin/types@0.1.0": super::devgate::plugin::types },
+        require_store_data_send: true,
+    });
+}

@@ -48,7 +48,7 @@ impl Loaded {
 
     /// Calls the function of a fresh instance.
     fn export(&self, store: &mut Store<CallState>, call: &Call<'_>) -> wasmtime::Result<Result<Output, WitError>> {
-        let Call { resource, units, must_include, size, .. } = *call;
+        let Call { resource, units, must_include, size, settings, .. } = *call;
         let none = Output::default;
         Ok(match call.kind {
             CallKind::Enumerate => {
@@ -61,6 +61,17 @@ impl Loaded {
                 let units = hand_over(store, units)?;
                 let verdicts = plugin.devgate_plugin_plugin().call_health(store, resource, &units)?;
                 verdicts.map(|verdicts| Output { verdicts: convert::verdicts(verdicts), ..none() })
+            }
+            CallKind::Allocate if !settings.is_empty() => {
+                let parameters = self.parameters.as_ref();
+                let lacks = || host_fault("gave settings to a component that exports no parameters");
+                let parameters = parameters.ok_or_else(lacks)?;
+                let instance = self.component.instance_pre().instantiate(&mut *store)?;
+                let parameters = parameters.load(&mut *store, &instance)?;
+                let units = hand_over(store, units)?;
+                let parameters = parameters.devgate_plugin0_1_1_parameters();
+                let edits = parameters.call_allocate_with(store, resource, &units, &convert::settings(settings))?;
+                edits.map(|edits| Output { edits: convert::edits(edits), ..none() })
             }
             CallKind::Allocate => {
                 let plugin = self.component.instantiate(&mut *store)?;

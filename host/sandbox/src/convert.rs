@@ -1,7 +1,10 @@
 //! The contract's records between what `bindgen!` makes of them and plain data.
 
+use crate::bindings::parameters::exports::devgate::plugin0_1_1::parameters;
 use crate::bindings::types as wit;
-use devgate_types::{DeviceHandle, Edits, Failure, MountHandle, NodeHandle, Pool, Property, Unit, Verdict};
+use devgate_types::{
+    DeviceHandle, Edits, Failure, MountHandle, NodeHandle, Origin, Pool, Property, Setting, Unit, Verdict,
+};
 use wasmtime::component::Resource;
 
 pub(crate) fn pools(pools: Vec<wit::Pool>) -> Vec<Pool> {
@@ -36,6 +39,18 @@ pub(crate) fn units_for(units: &[Unit]) -> Vec<wit::Unit> {
         properties: unit.properties.iter().map(property).collect(),
     };
     units.iter().map(unit).collect()
+}
+
+/// Parameters as a component is handed them.
+pub(crate) fn settings(settings: &[Setting]) -> Vec<parameters::Setting> {
+    let setting = |Setting { origin, json }: &Setting| parameters::Setting {
+        origin: match origin {
+            Origin::Class => parameters::Origin::Class,
+            Origin::Claim => parameters::Origin::Claim,
+        },
+        json: json.clone(),
+    };
+    settings.iter().map(setting).collect()
 }
 
 fn pool(pool: wit::Pool) -> Pool {

@@ -3,6 +3,7 @@
 mod link;
 
 use crate::bindings::lifecycle::WithLifecycleIndices;
+use crate::bindings::parameters::WithParametersIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{PluginComponent, PluginComponentPre};
 use crate::brief::message;
@@ -19,6 +20,7 @@ pub struct Loaded {
     pub(crate) component: PluginComponentPre<CallState>,
     pub(crate) preference: Option<WithPreferenceIndices>,
     pub(crate) lifecycle: Option<WithLifecycleIndices>,
+    pub(crate) parameters: Option<WithParametersIndices>,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
 }
@@ -50,6 +52,7 @@ impl Loaded {
             component: linked.plugin,
             preference: linked.preference,
             lifecycle: linked.lifecycle,
+            parameters: linked.parameters,
             engine,
             profile,
         })
@@ -72,6 +75,10 @@ impl Loaded {
         if let Some(lifecycle) = &self.lifecycle {
             let loaded = lifecycle.load(&mut store, &instance);
             loaded.map_err(|error| link::export_mismatch("lifecycle", &error))?;
+        }
+        if let Some(parameters) = &self.parameters {
+            let loaded = parameters.load(&mut store, &instance);
+            loaded.map_err(|error| link::export_mismatch("parameters", &error))?;
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 //! component can run in this process or in another.
 
 use crate::{
-    ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Unit,
-    Verdict, words,
+    ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Setting,
+    Unit, Verdict, words,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub struct Call<'a> {
     pub units: &'a [Unit],
     /// The ids that must be among those that it chooses.
     pub must_include: &'a [String],
+    /// What a claim and its class say of an allocation: not empty only where the component exports `parameters`.
+    pub settings: &'a [Setting],
     /// How many ids it is to choose.
     pub size: u32,
 }
@@ -103,6 +105,8 @@ pub struct Profile {
     pub preference: bool,
     /// Whether it exports `lifecycle`.
     pub lifecycle: bool,
+    /// Whether it exports `parameters`.
+    pub parameters: bool,
     /// Whether it imports anything of WASI. One that does not is never run by anything but its own code and may be
     /// called on a thread that serves others.
     pub wasi: bool,

@@ -65,6 +65,24 @@ pub struct Edits {
     pub properties: Vec<Property>,
 }
 
+/// Who wrote a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// Who administers the cluster's device classes.
+    Class,
+    /// Who made the claim: a tenant.
+    Claim,
+}
+
+/// Parameters for a driver, as a claim or its class has them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Setting {
+    /// Who wrote it.
+    pub origin: Origin,
+    /// At most 10 KiB.
+    pub json: String,
+}
+
 /// What a component knows about one unit's health.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {

@@ -67,6 +67,8 @@ fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
     for (args, code, why) in [
         (&["choose"][..], 2, "choose: it exports no preference"),
         (&["release"], 2, "release: it exports no lifecycle"),
+        (&["allocate", "0000:00:01.0", "--claim", "{}"], 2, "allocate: it exports no parameters"),
+        (&["health", "--class", "{}"], 2, "health: is told nothing by claims; leave --claim and --class out"),
         (&["allocate", "GPU-9"], 2, "id GPU-9: enumerate does not list it"),
         (&["health", "--resource", "fake.com/x"], 2, "resource fake.com/x: is not listed; those are: fake.com/gpu"),
         (&["enumerate", "--plugin", "nics"], 3, "has no plugin nics"),
@@ -113,5 +115,40 @@ fn a_trap_is_shown_with_the_function_that_trapped() -> anyhow::Result<()> {
     assert_eq!((&called["answer"], &called["cost"]), (&Value::Null, &Value::Null));
     assert_eq!(called["function"], "enumerate");
     assert!(called["error"].as_str().is_some_and(|error| error.starts_with("trapped: ")), "{called}");
+    Ok(())
+}
+
+/// The whole way of a tenant's words but the API server and the kubelet: through runner and sandbox, and back through the gate.
+#[test]
+fn what_claims_say_reaches_a_component_and_what_comes_back_meets_the_gate() -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/onload");
+    let place = tempfile::tempdir()?;
+    let (policy, file) = (place.path().join("policy.yaml"), devgate_tests::components()?.join("onload.wasm"));
+    let own = std::fs::read_to_string(root.join("policy.yaml"))?;
+    let env = "env: {LD_PRELOAD: /opt/onload/usr/lib64/libonload.so";
+    anyhow::ensure!(own.contains(env));
+    std::fs::write(&policy, own.replace(env, &format!("{env}, EF_POLL_USEC: [\"0\", \"100000\"]")))?;
+    let call = |more: &[&str]| {
+        let args = [Path::new("call"), &file, Path::new("allocate"), Path::new("0000:5e:00.0")];
+        let place = [Path::new("--policy"), &policy, Path::new("--node-root")].map(Path::to_owned);
+        let node = root.join("nodes/two-ports.umockdev");
+        let more = more.iter().map(PathBuf::from);
+        look(args.map(Path::to_owned).into_iter().chain(more).chain(place).chain([node]))
+    };
+    let said = call(&["--claim", r#"{"variables": {"EF_POLL_USEC": "100000"}}"#])?;
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("EF_POLL_USEC=100000"), "{}", said.out);
+    let deep = "[".repeat(10 << 10);
+    for (claim, why) in [
+        (r#"{"variables": {"EF_POLL_USEC": "1"}}"#, "EF_POLL_USEC"),
+        (r#"{"variables": {"LD_PRELOAD": "/x.so"}}"#, "claim variables.LD_PRELOAD: is no variable of Onload's"),
+        (r#"{"variables": {"EF_\u001b[2J": "1"}}"#, "EF_\\u{1b}[2J"),
+        ("{", "claim: not JSON"),
+        (&deep, "claim: not JSON: recursion limit exceeded"),
+    ] {
+        let said = call(&["--class", "{}", "--claim", claim])?;
+        assert_eq!(said.code, Some(5), "{}{}", said.out, said.err);
+        assert!(said.out.contains(why) && !said.out.contains('\u{1b}'), "{}", said.out);
+    }
     Ok(())
 }

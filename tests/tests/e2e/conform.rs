@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 /// Each check, and the fault with which it fails.
-const FAULTS: [(&str, &str); 64] = [
+const FAULTS: [(&str, &str); 67] = [
     ("answers.units", "lists-nothing"),
     ("answers.gate", "ids-too-long"),
     ("answers.health", "all-unhealthy"),
@@ -75,6 +75,9 @@ const FAULTS: [(&str, &str); 64] = [
     ("lifecycle.release-first", "releases-what-it-prepared"),
     ("lifecycle.together", "one-at-a-time"),
     ("empty.after", "breaks-on-gone-to-release"),
+    ("parameters.nothing", "takes-nothing-for-something"),
+    ("parameters.unknown", "takes-any-parameters"),
+    ("parameters.odd", "breaks-on-odd-parameters"),
     ("errors.text", "says-nothing"),
     ("errors.reasons", "gives-no-reason"),
 ];

@@ -43,6 +43,14 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) count: u32,
 
+    /// What a claim says for the driver, as JSON, for `allocate` (`parameters`); may come again
+    #[arg(long, value_name = "JSON")]
+    pub(crate) claim: Vec<String>,
+
+    /// The same of its class, which counts before
+    #[arg(long, value_name = "JSON")]
+    pub(crate) class: Vec<String>,
+
     /// The policy: a YAML file, or a directory of them; its file and digest of the component do not count here [default: on a recorded
     /// node that which the component carries]
     #[arg(long, value_name = "PATH")]

@@ -114,3 +114,21 @@ pub struct Edits {
     /// Room for kinds of edit that do not exist yet.
     pub properties: Vec<Property>,
 }
+
+/// Who wrote a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Who administers the cluster's device classes.
+    Class,
+    /// Who made the claim: a tenant.
+    Claim,
+}
+
+/// Parameters of a claim or its class, as they were written.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// Who wrote it.
+    pub origin: Origin,
+    /// At most 10 KiB.
+    pub json: String,
+}

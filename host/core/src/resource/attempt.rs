@@ -11,7 +11,7 @@ use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_policy::Prepare;
 use devgate_types::component::CallKind;
-use devgate_types::{CallError, FailureKind, UnitId};
+use devgate_types::{CallError, FailureKind, Setting, UnitId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub(crate) struct Part<'a> {
     pub(crate) mode: Mode,
     /// What its consumer calls it.
     pub(crate) tag: &'a str,
+    /// What its component is told besides.
+    pub(crate) settings: &'a [Setting],
     /// Whether what its consumer is told is kept here; the kubelet keeps pods' answers, unless they are names.
     pub(crate) is_kept: bool,
 }
@@ -61,6 +63,7 @@ impl<'a> Attempt<'a> {
             units,
         };
         attempt.refuse_what_is_taken(who)?;
+        attempt.refuse_settings()?;
         resource.look_again(&attempt.calls, &attempt.snapshot, &attempt.units).await?;
         if attempt.holds() {
             let core = &resource.core;
@@ -97,6 +100,15 @@ impl<'a> Attempt<'a> {
             return Err(resource.refused(why));
         }
         Ok(())
+    }
+
+    fn refuse_settings(&self) -> Result<(), AllocateError> {
+        let takes_none = || self.calls.component().is_some_and(|component| !component.profile().parameters);
+        if self.part.settings.is_empty() || !takes_none() {
+            return Ok(());
+        }
+        let why = "its component takes no parameters (it exports no devgate:plugin/parameters): take `config` out of the claim and its class, or have them ignored (dra.parameters)";
+        Err(self.part.resource.refused(why))
     }
 
     /// Whether it keeps others from what it takes.
@@ -174,7 +186,7 @@ impl<'a> Attempt<'a> {
     /// What its component says, as far as the policy lets it.
     pub(super) async fn ask(&self) -> Result<Reply, AllocateError> {
         let resource = self.part.resource;
-        resource.ask_component(&self.calls, &self.snapshot, &self.units).await
+        resource.ask_component(&self.calls, &self.snapshot, &self.units, self.part.settings).await
     }
 
     /// Takes back what no consumer had before.

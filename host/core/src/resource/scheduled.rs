@@ -35,8 +35,8 @@ pub(crate) type Told = HashMap<UnitId, Arc<Facts>>;
 
 impl Scheduled {
     pub(crate) fn new(policy: &Dra) -> Self {
-        let Dra { evicts, admin_access: admin, shares, .. } = *policy;
-        let driver = Driver { name: policy.driver.clone(), evicts, admin, shares };
+        let Dra { evicts, admin_access: admin, shares, parameters, .. } = *policy;
+        let driver = Driver { name: policy.driver.clone(), evicts, admin, shares, parameters };
         Self { policy: policy.clone(), driver, told: Mutex::default() }
     }
 

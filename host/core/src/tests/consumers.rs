@@ -2,6 +2,7 @@
 
 mod counted;
 mod ends;
+mod settings;
 
 use super::held_units::{A_WHILE, FIRST, GPU, Pods, SECOND, Script, give, policy, ready, until};
 use super::*;
@@ -28,6 +29,7 @@ pub(super) fn ask(ids: &[&str]) -> Ask {
         share: None,
         mode: Mode::Hold,
         tag: "r0".into(),
+        settings: vec![],
     }
 }
 

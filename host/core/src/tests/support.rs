@@ -11,7 +11,7 @@ use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
 use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
-use devgate_types::{CallError, Edits, HostFault, Pool, Unit, Verdict};
+use devgate_types::{CallError, Edits, HostFault, Pool, Setting, Unit, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -145,6 +145,7 @@ type Health = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Vec<Verdict>, Cal
 type Choose = dyn Fn(&[Unit], &[String], u32) -> Result<Vec<String>, CallError> + Send + Sync;
 type Lifecycle = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<(), CallError> + Send + Sync;
 type Allocate = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Edits, CallError> + Send + Sync;
+type AllocateWith = dyn Fn(&[Unit], &[Setting]) -> Result<Edits, CallError> + Send + Sync;
 
 /// A component whose calls are closures.
 pub(crate) struct Fake {
@@ -152,6 +153,8 @@ pub(crate) struct Fake {
     pub(crate) enumerate: Box<Enumerate>,
     pub(crate) health: Box<Health>,
     pub(crate) allocate: Box<Allocate>,
+    /// In its place where there are settings.
+    pub(crate) allocate_with: Box<AllocateWith>,
     pub(crate) choose: Box<Choose>,
     pub(crate) prepare: Box<Lifecycle>,
     pub(crate) release: Box<Lifecycle>,
@@ -169,6 +172,7 @@ impl Fake {
                 let env = vec![property("GPUS_FAKE_COM_GPU", &ids.join(","))];
                 Ok(Edits { env, ..Edits::default() })
             }),
+            allocate_with: Box::new(|_, _| Err(CallError::Host(HostFault("exports no parameters".into())))),
             choose: Box::new(|_, _, _| Err(CallError::Host(HostFault("exports no preference".into())))),
             prepare: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
             release: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
@@ -205,6 +209,9 @@ impl Component for Fake {
         match call.kind {
             CallKind::Enumerate => output.pools = (self.enumerate)(host)?,
             CallKind::Health => output.verdicts = (self.health)(host, units)?,
+            CallKind::Allocate if !call.settings.is_empty() => {
+                output.edits = (self.allocate_with)(units, call.settings)?
+            }
             CallKind::Allocate => output.edits = (self.allocate)(host, units)?,
             CallKind::Choose => output.choice = (self.choose)(units, call.must_include, call.size)?,
             CallKind::Prepare => (self.prepare)(host, units)?,

@@ -5,7 +5,7 @@ use crate::components::Components;
 use crate::node::{ConfigProblem, LookAtConfig};
 use crate::progress::Progress;
 use crate::survey::without_plugin;
-use devgate_policy::{ComponentSource, PluginPolicy};
+use devgate_policy::{ComponentSource, Parameters, PluginPolicy};
 use devgate_runner::Runners;
 use devgate_types::Digest;
 use devgate_types::load::{Contents, Need};
@@ -34,6 +34,9 @@ pub(super) struct ComponentFacts {
     /// Whether it wants to release what no pod has any more.
     #[serde(skip)]
     pub(super) lifecycle: bool,
+    /// Whether it takes what claims say.
+    #[serde(skip)]
+    parameters: bool,
 }
 
 pub(super) fn look(
@@ -142,6 +145,7 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
         }
     }
     facts.lifecycle = contents.profile.as_ref().is_ok_and(|profile| profile.lifecycle);
+    facts.parameters = contents.profile.as_ref().is_ok_and(|profile| profile.parameters);
     if let Err(refusal) = contents.profile {
         let message = format!("{}: {refusal}", facts.file);
         findings.push(Finding::error("component-exports", at, message));
@@ -178,6 +182,11 @@ pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &m
             let message = format!("{key} is granted, and the component never imports devgate:plugin/{interface}");
             findings.push(Finding::warning("grant-unused", at, message));
         }
+    }
+    let told = policy.dra.as_ref().is_some_and(|dra| dra.parameters == Parameters::Component);
+    if told && facts.known && !facts.parameters {
+        let message = "dra.parameters is component, and the component never exports devgate:plugin/parameters: a claim that has some gets nothing";
+        findings.push(Finding::warning("grant-unused", at, message.to_owned()));
     }
     for word in &policy.wasi {
         let start = format!("wasi:{word}/");

@@ -9,7 +9,7 @@ pub(crate) struct Fixed(ResourceName, Driver, watch::Sender<Arc<DeviceList>>);
 
 impl Fixed {
     pub(crate) fn offer(list: DeviceList, evicts: bool) -> Arc<dyn Offer> {
-        let driver = Driver { name: NAME.into(), evicts, admin: false, shares: 1 };
+        let driver = Driver { name: NAME.into(), evicts, ..Driver::default() };
         Arc::new(Self(ResourceName::try_new("vendor.com/gpu").unwrap(), driver, watch::Sender::new(Arc::new(list))))
     }
 }
@@ -38,7 +38,7 @@ impl Offer for Fixed {
 
 fn offer(resource: &str, ids: &BTreeSet<String>) -> Arc<dyn Offer> {
     let devices = ids.iter().map(|id| Device { id: id.clone(), ..Device::default() }).collect();
-    let driver = Driver { name: NAME.into(), evicts: false, admin: false, shares: 1 };
+    let driver = Driver { name: NAME.into(), ..Driver::default() };
     let list = watch::Sender::new(Arc::new(DeviceList { devices }));
     Arc::new(Fixed(ResourceName::try_new(resource).unwrap(), driver, list))
 }

@@ -1,8 +1,10 @@
 //! Devices that are none: what is asked for is given, where no other has it.
 
-use devgate_core::offer::{AllocateError, BoxFuture, Device, DeviceList, Driver, NodeEdit, Offer, Offers, Reply};
+use devgate_core::offer::{
+    AllocateError, BoxFuture, Device, DeviceList, Driver, NodeEdit, Offer, Offers, Parameters, Reply,
+};
 use devgate_core::{AllocationId, Ask, Consumer, Devices, Gone, Granted, Mode, Released};
-use devgate_types::{Access, ResourceName, UnitId};
+use devgate_types::{Access, ResourceName, Setting, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -28,9 +30,13 @@ impl Listed {
     pub(crate) fn new(name: &str, driver: Option<&str>, ids: &[&str]) -> Arc<Self> {
         let driver = driver.map(|name| Driver {
             name: name.into(),
-            evicts: false,
             admin: name == "admin.vendor.com",
-            shares: 1,
+            parameters: match name {
+                "told.vendor.com" => Parameters::Component,
+                "deaf.vendor.com" => Parameters::Ignore,
+                _ => Parameters::Refuse,
+            },
+            ..Driver::default()
         });
         let device = |id: &&str| Device { id: (*id).to_owned(), facts: Some(Arc::default()), ..Device::default() };
         let devices = ids.iter().map(device).collect();
@@ -86,6 +92,8 @@ pub(crate) struct Fake {
     next: AtomicU64,
     /// How often a component was asked for a reply.
     pub(crate) calls: AtomicU64,
+    /// What a component was told with each, by the request.
+    pub(crate) settings: Mutex<BTreeMap<String, Vec<Setting>>>,
     /// Ids whose component does not answer.
     pub(crate) hangs: Mutex<BTreeSet<String>>,
     /// Ids whose component does not release them, and how long it takes to fail.
@@ -105,6 +113,7 @@ impl Fake {
             held: Mutex::default(),
             next: AtomicU64::new(1),
             calls: AtomicU64::new(0),
+            settings: Mutex::default(),
             hangs: Mutex::default(),
             dirty: Mutex::default(),
             empty: Mutex::default(),
@@ -182,7 +191,7 @@ impl Fake {
 
 pub(crate) fn ask(name: &str, ids: &[&str]) -> Ask {
     let ids = ids.iter().map(|id| (*id).to_owned()).collect();
-    Ask { resource: resource(name), ids, share: None, mode: Mode::Hold, tag: String::new() }
+    Ask { resource: resource(name), ids, share: None, mode: Mode::Hold, tag: String::new(), settings: Vec::new() }
 }
 
 impl Devices for Fake {
@@ -228,6 +237,8 @@ impl Devices for Fake {
             self.held.lock().unwrap().extend(noted);
             for ask in asks {
                 self.calls.fetch_add(1, SeqCst);
+                let request = ask.tag.split(' ').next().unwrap().to_owned();
+                self.settings.lock().unwrap().insert(request, ask.settings.clone());
                 if ask.ids.iter().any(|id| self.hangs.lock().unwrap().contains(id)) {
                     std::future::pending::<()>().await;
                 }

@@ -148,5 +148,5 @@ pub(crate) fn given(request: &str, device: &str) -> Allocated {
 }
 
 pub(crate) fn allocated(devices: &[Allocated]) -> Claim {
-    Claim::Allocated { devices: devices.to_vec(), parameters: false }
+    Claim::Allocated { devices: devices.to_vec(), parameters: Vec::new() }
 }

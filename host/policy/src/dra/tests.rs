@@ -1,7 +1,7 @@
 //! Rules as policies write them, and what they make of a unit.
 
 use crate::tests::{plugin, read, with};
-use crate::{Dra, UnitFacts};
+use crate::{Dra, Parameters, UnitFacts};
 use devgate_types::ResourceName;
 use proptest::prelude::*;
 
@@ -69,6 +69,17 @@ fn what_does_not_fit_is_left_out_and_takes_the_unit_along_where_it_is_required()
 }
 
 #[test]
+fn parameters_are_refused_unless_the_policy_says_otherwise() {
+    let is = |lines: &str| dra(lines).parameters;
+    assert_eq!(is(""), Parameters::Refuse);
+    for (word, parameters) in
+        [("refuse", Parameters::Refuse), ("ignore", Parameters::Ignore), ("component", Parameters::Component)]
+    {
+        assert_eq!(is(&format!("parameters: {word}")), parameters);
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_where_it_is_written() {
     let refused = |lines: &str| {
         let indented: Vec<_> = lines.lines().map(|line| format!("  {line}")).collect();
@@ -84,6 +95,7 @@ fn what_cannot_be_is_refused_where_it_is_written() {
         ("driver: v.com\nattributes: {a: \"{count}\"}", "its placeholders are {property.NAME} and {resource}"),
         ("driver: v.com\ncapacity: {a: {value: \"1\", type: int}}", "unknown key \"type\""),
         ("driver: v.com\nunhealthy: Evict", "NoSchedule"),
+        ("driver: v.com\nparameters: allow", "must be refuse, ignore or component, not"),
     ] {
         let said = refused(lines);
         assert!(said.contains(what), "{lines}: {said}");

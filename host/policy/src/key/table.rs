@@ -122,6 +122,7 @@ pub(crate) const DRA: Section = Section {
         key("unhealthy", Kind::OneOf(&["NoSchedule", "NoExecute"])),
         key("admin-access", Kind::Flag),
         key("shares", Kind::Number(1, 4_096)),
+        key("parameters", Kind::OneOf(&["refuse", "ignore", "component"])),
     ],
 };
 

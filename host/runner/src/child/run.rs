@@ -9,7 +9,7 @@ use crate::socket::{MAX_DOWN, Socket, SocketError};
 use devgate_confine::{Filter, Limits as Confinement, Network, begin, forbid};
 use devgate_types::component::{Call, Capabilities, Cost, Output, Profile};
 use devgate_types::load::Refusal;
-use devgate_types::{ByteSize, CallError, Edits, Limits, Mutex, Pool, Property, Unit, Verdict};
+use devgate_types::{ByteSize, CallError, Edits, Limits, Mutex, Pool, Property, Setting, Unit, Verdict};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -140,7 +140,13 @@ fn loading(host: &mut Socket, code: &mut File) -> Result<Loading, ChildError> {
     code.take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(Loading {
         code: bytes,
-        profile: Profile { preference: load.preference, lifecycle: load.lifecycle, wasi: load.wasi, sha256: None },
+        profile: Profile {
+            preference: load.preference,
+            lifecycle: load.lifecycle,
+            parameters: load.parameters,
+            wasi: load.wasi,
+            sha256: None,
+        },
         imports: load.imports,
         memory: ByteSize(load.memory),
         limits: load.limits.unwrap_or_default().into(),
@@ -169,12 +175,14 @@ pub(crate) fn serve(host: Socket, callee: &Callee) {
 fn answer(host: &Arc<Mutex<Socket>>, callee: &Callee, call: wire::Call) -> Result<(Output, Cost), CallError> {
     let limits = call.limits.unwrap_or_default().into();
     let units: Vec<Unit> = call.units.into_iter().map(Unit::from).collect();
+    let settings: Vec<Setting> = call.settings.into_iter().map(Setting::from).collect();
     let asked = Call {
         kind: kind(call.function),
         resource: &call.resource,
         units: &units,
         must_include: &call.must_include,
         size: call.size,
+        settings: &settings,
     };
     callee(&asked, Box::new(Remote::new(Arc::clone(host), limits, call.config)))
 }

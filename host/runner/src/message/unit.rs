@@ -1,7 +1,7 @@
-//! Units and properties, both ways.
+//! Units, properties and parameters, both ways.
 
 use super::wire;
-use devgate_types::{DeviceHandle, NodeHandle, Property, Unit};
+use devgate_types::{DeviceHandle, NodeHandle, Origin, Property, Setting, Unit};
 
 impl From<&Property> for wire::Property {
     fn from(property: &Property) -> Self {
@@ -12,6 +12,18 @@ impl From<&Property> for wire::Property {
 impl From<wire::Property> for Property {
     fn from(property: wire::Property) -> Self {
         Self { name: property.name, value: property.value }
+    }
+}
+
+impl From<&Setting> for wire::Setting {
+    fn from(Setting { origin, json }: &Setting) -> Self {
+        Self { is_of_class: *origin == Origin::Class, json: json.clone() }
+    }
+}
+
+impl From<wire::Setting> for Setting {
+    fn from(wire::Setting { is_of_class, json }: wire::Setting) -> Self {
+        Self { origin: if is_of_class { Origin::Class } else { Origin::Claim }, json }
     }
 }
 

@@ -43,6 +43,7 @@ impl Wanted {
             units: call.units.iter().map(wire::Unit::from).collect(),
             must_include: call.must_include.to_vec(),
             size: call.size,
+            settings: call.settings.iter().map(wire::Setting::from).collect(),
             limits: Some((&limits).into()),
             config: (config.len() <= CONFIG).then(|| config.as_ref().to_owned()),
         };

@@ -7,7 +7,7 @@ use crate::socket::Socket;
 use devgate_types::component::{Call, CallKind, Capabilities, Cost, Denied, LogLevel, Output};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Edits, Failure, FailureKind, GuestFault, Limit, Limits, MountHandle, NodeHandle,
-    Pool, Property, Unit, Verdict,
+    Origin, Pool, Property, Setting, Unit, Verdict,
 };
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn curious(call: &Call<'_>, mut host: Box<dyn Capabilities>) -> Result<(Output, 
         }
         CallKind::Allocate => {
             output.edits = Edits {
-                env: vec![property("A", call.resource)],
+                env: vec![property("A", call.resource), property("B", format!("{:?}", call.settings))],
                 mounts: vec![MountHandle(1), MountHandle(2)],
                 annotations: vec![property("b", "c"), property("d", "")],
                 cdi: vec!["v.com/a=0".into()],
@@ -170,8 +170,10 @@ fn each_export_answers_the_same_in_a_process_of_its_own() {
             _ => panic!("{:?}", call_.kind),
         }
     };
+    let settings =
+        [Origin::Class, Origin::Claim].map(|origin| Setting { origin, json: format!("{{\"a\": \"{origin:?}\"}}") });
     for kind in CallKind::ALL {
-        same(Call { must_include: &must, size: 7, ..Call::about(kind, "v.com/a", &units) });
+        same(Call { must_include: &must, size: 7, settings: &settings, ..Call::about(kind, "v.com/a", &units) });
     }
     same(Call::about(CallKind::Prepare, "fails", &[]));
 }

@@ -1,6 +1,7 @@
 //! Connects a component to the interfaces that it was granted, and to no others.
 
 use crate::bindings::lifecycle::WithLifecycleIndices;
+use crate::bindings::parameters::WithParametersIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{
     PluginComponentPre, config, control, files, hardware, host_paths, kernel_log, log, state, types,
@@ -25,6 +26,7 @@ pub(super) struct Linked {
     pub(super) plugin: PluginComponentPre<CallState>,
     pub(super) preference: Option<WithPreferenceIndices>,
     pub(super) lifecycle: Option<WithLifecycleIndices>,
+    pub(super) parameters: Option<WithParametersIndices>,
 }
 
 /// Links `component`, whose imports have all been granted.
@@ -46,8 +48,12 @@ pub(super) fn link(
         true => Some(WithLifecycleIndices::new(&component).map_err(|error| export_mismatch("lifecycle", &error))?),
         false => None,
     };
+    let parameters = match profile.parameters {
+        true => Some(WithParametersIndices::new(&component).map_err(|error| export_mismatch("parameters", &error))?),
+        false => None,
+    };
     let plugin = PluginComponentPre::new(component).map_err(|error| mismatch(&error))?;
-    Ok(Linked { plugin, preference, lifecycle })
+    Ok(Linked { plugin, preference, lifecycle, parameters })
 }
 
 /// Only what this component imports: what it was not granted is not there, whatever else goes wrong.

@@ -109,7 +109,16 @@ impl Guest {
 
 /// The contract's own WIT.
 pub(crate) fn contract() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+    texts("wit")
+}
+
+/// What came after it.
+pub(crate) fn later() -> Vec<(String, String)> {
+    texts("wit/0.1.1")
+}
+
+fn texts(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -130,14 +139,21 @@ pub(crate) fn other_contract(from: &str, to: &str) -> Vec<(String, String)> {
 }
 
 /// A component from a core module, for a world in a package of its own beside the contract as given.
-pub(crate) fn encode(mut module: Vec<u8>, contract: &[(String, String)], world: &str) -> Vec<u8> {
+pub(crate) fn encode(module: Vec<u8>, contract: &[(String, String)], world: &str) -> Vec<u8> {
+    encode_of(module, &[contract], world)
+}
+
+/// The same of packages that stand on each other.
+pub(crate) fn encode_of(mut module: Vec<u8>, packages: &[&[(String, String)]], world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
-    let mut package = wit_parser::SourceMap::default();
-    for (name, text) in contract {
-        package.push_str(name, text);
+    for texts in packages {
+        let mut package = wit_parser::SourceMap::default();
+        for (name, text) in *texts {
+            package.push_str(name, text);
+        }
+        let package = package.parse().unwrap_or_else(|(_, error)| panic!("{error}"));
+        resolve.push_group(package).unwrap();
     }
-    let package = package.parse().unwrap_or_else(|(_, error)| panic!("{error}"));
-    resolve.push_group(package).unwrap();
     let own = resolve.push_str("guest.wit", world).unwrap();
     let world = resolve.select_world(&[own], None).unwrap();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();

@@ -20,5 +20,6 @@ mod instances;
 mod lifecycle;
 mod limits;
 mod loading;
+mod parameters;
 mod preference;
 mod wasi;

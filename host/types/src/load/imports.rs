@@ -208,6 +208,7 @@ pub fn profile(scan: &Scan) -> Result<Profile, Refusal> {
     Ok(Profile {
         preference: exports("preference"),
         lifecycle: exports("lifecycle"),
+        parameters: exports("parameters"),
         wasi: scan.imports.iter().any(|import| import.starts_with("wasi:")),
         sha256: None,
     })
