@@ -51,6 +51,24 @@ impl Cluster {
         self.install_with_values(policy, with_agent())
     }
 
+    /// Installs it with an agent that tells the cluster how it is, and has nothing to do with claims.
+    ///
+    /// # Errors
+    /// When any step fails.
+    pub(crate) fn install_telling(&self) -> Result<()> {
+        self.bring_component()?;
+        self.install_with_values(&self.policy()?, json!({"overlays": {"events": true, "nodeCondition": true}}))
+    }
+
+    /// The same with another policy, where it is installed.
+    ///
+    /// # Errors
+    /// When Helm fails.
+    pub(crate) fn change_telling(&self, policy: &str) -> Result<()> {
+        let words = ["upgrade", "devgate", &self.given.chart.display().to_string()];
+        self.helm_with(&words, policy, json!({"overlays": {"events": true, "nodeCondition": true}})).map(drop)
+    }
+
     /// Another policy, where there is an agent.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod by_name;
 mod churn;
 mod claims;
 mod empty;
+mod events;
 mod install;
 mod kubelet;
 mod late;
@@ -176,6 +177,12 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "a plugin that lists nothing keeps nobody from being ready",
         bare: true,
         play: empty::play,
+    },
+    Scenario {
+        name: "events",
+        about: "what is wrong is an Event on node and pod and a condition of the node, without claims",
+        bare: true,
+        play: events::play,
     },
     Scenario { name: "late", about: "a component that comes late is loaded as it comes", bare: true, play: late::play },
     Scenario {

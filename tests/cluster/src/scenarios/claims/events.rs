@@ -4,17 +4,15 @@ use super::rights::{as_agent, token};
 use crate::cluster::Cluster;
 use crate::configs::ADDRESS;
 use crate::process;
-use crate::wait::{timed, until};
+use crate::scenarios::events::{NODE, is, told};
+use crate::wait::timed;
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
-
-const NODE: &str = "node1";
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     is(cluster, "True", "all is well")?;
     let held = cluster.opens("one", "main", 1)?.pop_first().context("a disk")?;
     cluster.disks.pull(&held)?;
-    let (_, failed) = timed(|| told(cluster, "DeviceUnhealthy", &held, 60))?;
+    let (_, failed) = timed(|| told(cluster, "one", "DeviceUnhealthy", &held))?;
     let of_node = is(cluster, "False", "1 of 6 devices unhealthy")?;
     // Describing looks for Events of an object by its uid.
     for words in [["describe", "pod", "one"], ["describe", "node", NODE]] {
@@ -22,44 +20,13 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
         ensure!(said.contains("DeviceUnhealthy") && said.contains(&held), "kubectl {}: {said}", words.join(" "));
     }
     cluster.disks.plug(&held)?;
-    let (_, recovered) = timed(|| told(cluster, "DeviceHealthy", &held, 60))?;
+    let (_, recovered) = timed(|| told(cluster, "one", "DeviceHealthy", &held))?;
     let well = is(cluster, "True", "all is well")?;
     cluster.note(format!(
         "claims: a device that went was an Event on its node and its pod after {failed:.1} s and in the node's condition {of_node:.1} s later; \
          back after {recovered:.1} s and {well:.1} s"
     ));
     rights(cluster)
-}
-
-/// Waits until the node and the pod have an Event of it.
-fn told(cluster: &Cluster, reason: &str, disk: &str, seconds: u64) -> Result<()> {
-    let uid = cluster.pod("one")?["metadata"]["uid"].clone();
-    until(&format!("Events {reason} of {disk}"), seconds, || {
-        let all = cluster.list("/apis/events.k8s.io/v1/namespaces/default/events")?;
-        let such = |event: &&Value| event["reason"] == reason && event["note"].to_string().contains(disk);
-        let all: Vec<&Value> = all.iter().filter(such).collect();
-        let has = |kind: &str, uid: &Value| {
-            all.iter().any(|event| event["regarding"]["kind"] == kind && event["regarding"]["uid"] == *uid)
-        };
-        ensure!(has("Node", &NODE.into()) && has("Pod", &uid), "there are {all:?}");
-        Ok(())
-    })
-}
-
-/// Waits until the node has the condition so.
-fn is(cluster: &Cluster, status: &str, message: &str) -> Result<f64> {
-    let (_, seconds) = timed(|| {
-        until(&format!("the node's condition to be {status}, {message}"), 90, || {
-            let node = cluster.get(&format!("/api/v1/nodes/{NODE}"))?;
-            let all = node["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let condition =
-                all.iter().find(|condition| condition["type"] == "DevgateHealthy").context("it has none")?;
-            let says = condition["message"].to_string();
-            ensure!(condition["status"] == status && says.contains(message), "it is {condition}");
-            Ok(())
-        })
-    })?;
-    Ok(seconds)
 }
 
 /// An agent that was taken over: neither another node, nor anything else of its own, nor an Event in another's name.
