@@ -3,7 +3,7 @@
 use crate::PREFIX;
 use crate::name::{may_be_of, may_be_pods};
 use crate::spec::Spec;
-use devgate_core::state::{Dir, StateFile, Style, put};
+use devgate_core::state::{Dir, StateFile, Style, is_passing, put};
 use devgate_types::{Mutex, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -125,7 +125,9 @@ impl Files {
 
     fn note(&self, noted: &BTreeSet<String>) -> io::Result<()> {
         let Some(record) = &self.record else { return Ok(()) };
-        record.write(&Content { version: FORMAT, files: noted.clone() })
+        // What is noted of files that a boot takes need not outlast it.
+        let style = if is_passing(&self.dir) { Style::PASSING_OWN } else { Style::KEPT };
+        record.write_as(&Content { version: FORMAT, files: noted.clone() }, style)
     }
 }
 

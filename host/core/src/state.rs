@@ -4,5 +4,5 @@ mod dir;
 mod file;
 
 pub(crate) use dir::is_temporary;
-pub use dir::{Dir, Style, put};
+pub use dir::{Dir, Style, is_passing, put};
 pub use file::{Found, StateFile};

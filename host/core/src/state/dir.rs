@@ -4,7 +4,7 @@
 //! written first has a name that nothing had before, and a directory in which others could rename things is not used at all.
 
 use devgate_types::{Mutex, escape};
-use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FsWord, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, Permissions};
@@ -182,7 +182,12 @@ impl Dir {
     /// Replaces a file as a whole, for its owner alone. Fails where it is not sure to be on the disk; the file is as it was then, but where
     /// only the last step failed.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let written = replace(&self.0.fd, name, bytes, Style::KEPT).and_then(|()| self.is_there());
+        self.write_as(name, bytes, Style::KEPT)
+    }
+
+    /// The same in another style.
+    pub(crate) fn write_as(&self, name: &str, bytes: &[u8], style: Style) -> io::Result<()> {
+        let written = replace(&self.0.fd, name, bytes, style).and_then(|()| self.is_there());
         self.notes(name, written.as_ref().err());
         written
     }
@@ -213,6 +218,16 @@ impl Dir {
         rustix::fs::fsync(&self.0.fd)?;
         Ok(())
     }
+}
+
+/// What `fstatfs(2)` says of files that are memory.
+const TMPFS_MAGIC: FsWord = 0x0102_1994;
+
+/// Whether the next boot takes what is in a directory; not where that is not known.
+#[must_use]
+pub fn is_passing(dir: &Path) -> bool {
+    let opened = rustix::fs::open(dir, AS_DIR, Mode::empty());
+    opened.and_then(rustix::fs::fstatfs).is_ok_and(|stat| stat.f_type == TMPFS_MAGIC)
 }
 
 const AS_DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -1,6 +1,6 @@
 //! One file of the state directory: JSON with a version, readable for people.
 
-use super::Dir;
+use super::{Dir, Style};
 use devgate_types::escape;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -99,12 +99,17 @@ impl StateFile {
 
     /// Replaces it as a whole. Fails where it is not sure to be on the disk.
     pub fn write<T: Serialize>(&self, content: &T) -> io::Result<()> {
+        self.write_as(content, Style::KEPT)
+    }
+
+    /// The same in another style.
+    pub fn write_as<T: Serialize>(&self, content: &T, style: Style) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(content)?;
         text.push(b'\n');
         if text.len() as u64 > self.most {
             return Err(io::Error::other(format!("{} would have more than {} bytes", self.name, self.most)));
         }
-        self.dir.write(self.name, &text)
+        self.dir.write_as(self.name, &text, style)
     }
 }
 

@@ -129,3 +129,9 @@ fn what_could_not_be_written_is_known_until_it_is() {
     inner.write("gpus", b"1").unwrap();
     assert_eq!(dir.unsaved(), [""; 0]);
 }
+
+#[test]
+fn what_a_boot_takes_is_known_and_else_it_is_kept() {
+    assert!(is_passing(Path::new("/dev/shm")));
+    assert!(!is_passing(Path::new("/proc")) && !is_passing(Path::new("/proc/none")));
+}
