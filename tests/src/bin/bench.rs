@@ -10,6 +10,8 @@ mod call;
 mod change;
 #[path = "bench/choose.rs"]
 mod choose;
+#[path = "bench/claim.rs"]
+mod claim;
 #[path = "bench/floor.rs"]
 mod floor;
 #[path = "bench/handover.rs"]
@@ -63,6 +65,8 @@ enum Part {
     Socket,
     /// The first `Allocate` of an id and later ones, beside what is held
     Held,
+    /// A claim over a driver's socket
+    Claim,
     /// A call in this process
     Call,
     /// From a change of the hardware to the kubelet's list, and long lists
@@ -92,6 +96,9 @@ fn main() -> anyhow::Result<()> {
     }
     if measured(Part::Held) {
         runtime.block_on(held::measure(&mut table))?;
+    }
+    if measured(Part::Claim) {
+        runtime.block_on(claim::measure(&mut table))?;
     }
     if measured(Part::Call) {
         call::measure(&mut table, args.calls)?;

@@ -97,7 +97,7 @@ async fn client(host: &Host, resource: &str) -> anyhow::Result<Client> {
 }
 
 /// The calls of a process by which a disk is waited for, as strace sees them.
-struct Syncs {
+pub(crate) struct Syncs {
     strace: Child,
     told: BufReader<ChildStderr>,
 }
@@ -106,7 +106,7 @@ impl Syncs {
     const CALLS: &str = "trace=sync,syncfs,fsync,fdatasync,sync_file_range,msync";
 
     /// Begins to count; nothing where there is no strace here.
-    fn of(pid: u32) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn of(pid: u32) -> anyhow::Result<Option<Self>> {
         let mut strace = Command::new("strace");
         strace.args(["-f", "-e", Self::CALLS, "-p", &pid.to_string()]);
         let mut strace = match strace.stderr(Stdio::piped()).spawn() {
@@ -121,7 +121,7 @@ impl Syncs {
     }
 
     /// How many there were.
-    fn end(mut self) -> anyhow::Result<usize> {
+    pub(crate) fn end(mut self) -> anyhow::Result<usize> {
         let pid = i32::try_from(self.strace.id())?;
         rustix::process::kill_process(Pid::from_raw(pid).context("strace's id")?, Signal::INT)?;
         let mut told = String::new();
@@ -133,10 +133,10 @@ impl Syncs {
 }
 
 /// A file as long as the journal's, which is written anew at the same place.
-struct Record(File);
+pub(crate) struct Record(File);
 
 impl Record {
-    fn new(dir: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn new(dir: &Path) -> anyhow::Result<Self> {
         let file = File::create(dir.join("record"))?;
         file.write_all_at(&[0; 1 << 20], 0)?;
         file.sync_all()?;
@@ -144,7 +144,7 @@ impl Record {
     }
 
     /// One record and one `fdatasync`, in µs.
-    fn time(&self) -> anyhow::Result<f64> {
+    pub(crate) fn time(&self) -> anyhow::Result<f64> {
         let begun = Instant::now();
         self.0.write_all_at(&[1; RECORD], 0)?;
         self.0.sync_data()?;

@@ -13,7 +13,7 @@ const DEVICES: u32 = 8;
 const MANY: u32 = 64;
 /// After this long, what start-up needed and freed has been given back, or never will be; and the threads that waited for files, of
 /// which a count of processor time would lose what they used, have ended.
-const SETTLED: Duration = Duration::from_secs(13);
+pub(crate) const SETTLED: Duration = Duration::from_secs(13);
 
 fn kinds(plugins: u32) -> Vec<Kind> {
     (0..plugins).map(|class| Kind { class, count: DEVICES }).collect()

@@ -89,13 +89,16 @@ pub(crate) async fn time(client: &mut Client, ids: &[String]) -> anyhow::Result<
 }
 
 pub(crate) async fn connect(socket: &Path) -> anyhow::Result<Client> {
+    channel(socket).await.map(DevicePluginClient::new)
+}
+
+pub(crate) async fn channel(socket: &Path) -> anyhow::Result<Channel> {
     let socket = socket.to_owned();
     let connector = tower::service_fn(move |_| {
         let socket = socket.clone();
         async move { UnixStream::connect(socket).await.map(TokioIo::new) }
     });
-    let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await?;
-    Ok(DevicePluginClient::new(channel))
+    Ok(Endpoint::from_static("http://localhost").connect_with_connector(connector).await?)
 }
 
 /// The plugins' sockets.
