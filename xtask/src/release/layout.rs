@@ -83,7 +83,8 @@ fn named(mut one: Value, name: &str) -> Result<Value> {
 
 /// Puts the components there, and says what policies have to.
 fn components(folder: &Path, key: Option<&Path>) -> Result<Stamp> {
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl"]))?;
+    // It runs the compiler that is beside it, and refuses one of an earlier build.
+    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl", "--bin", "devgate-compile"]))?;
     let mut references = BTreeMap::new();
     for name in components::shipped()? {
         let mut push = Command::new(target()?.join("debug/devgatectl"));
