@@ -1,15 +1,17 @@
 //! A component, a policy and a recorded node, put together.
 
+mod claims;
+
 use crate::native::NativeLoader;
 use crate::seen::{Call, Said, Seen, Write};
 use crate::survey::Survey;
 use devgate_core::offer::{AllocateError, Offer, Reply};
-use devgate_core::{Allocations, Ask, Consumer, HoldersFeed, Loader, Mode, Plugins, Surroundings};
+use devgate_core::{Allocations, HoldersFeed, Loader, Plugins, Surroundings};
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
 use devgate_policy::{Policy, PolicyFile};
 use devgate_sdk::native::Exported;
-use devgate_types::{Origin, PluginName, Setting};
+use devgate_types::PluginName;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -114,41 +116,6 @@ impl Rig {
         let offer = self.offer(resource);
         let reply = self.run(offer.allocate(&strings(ids)))?;
         Ok(Arc::unwrap_or_clone(reply))
-    }
-
-    /// What a claim's container gets that is given these units, where class and claim say this for the driver: JSON, that of the
-    /// class first. It has them until [`Rig::end`].
-    ///
-    /// # Errors
-    /// Why it is refused, as the kubelet is told.
-    ///
-    /// # Panics
-    /// As [`Rig::allocate`] does.
-    #[track_caller]
-    pub fn claim(&mut self, resource: &str, ids: &[&str], settings: &[(Origin, &str)]) -> Result<Reply, AllocateError> {
-        let resource = self.offer(resource).resource().clone();
-        let setting = |(origin, json): &(Origin, &str)| Setting { origin: *origin, json: (*json).to_owned() };
-        let ask = Ask {
-            resource,
-            ids: strings(ids),
-            share: None,
-            mode: Mode::Hold,
-            tag: String::new(),
-            settings: settings.iter().map(setting).collect(),
-        };
-        let devices = self.plugins.devices();
-        let mut granted = self.run(devices.allocate(&claimant(), &[ask], None))?;
-        Ok(granted.pop().map(|granted| Arc::unwrap_or_clone(granted.reply)).unwrap_or_default())
-    }
-
-    /// The end of what [`Rig::claim`] gave.
-    ///
-    /// # Panics
-    /// Where the component panics.
-    #[track_caller]
-    pub fn end(&mut self) {
-        let devices = self.plugins.devices();
-        self.run(devices.release(&claimant(), TIMEOUT));
     }
 
     /// What happens right before a container starts that was allocated these units: `prepare` with the policy's `prepare: start`.
@@ -397,11 +364,6 @@ fn last_line(node: &str) -> u64 {
     let lines = node.lines().filter_map(|line| line.strip_prefix("K: "));
     let times = lines.filter_map(|line| line.split(' ').next()?.parse().ok());
     times.max().unwrap_or_default()
-}
-
-/// The only claim of a test.
-fn claimant() -> Consumer {
-    Consumer::Claim { driver: "test.devgate.dev".to_owned(), uid: "claim".to_owned() }
 }
 
 fn strings(ids: &[&str]) -> Vec<String> {

@@ -57,7 +57,7 @@ pub(crate) fn read(claim: ResourceClaim, node: &str, asked: &Asked) -> Claim {
     Claim::Allocated { devices, parameters }
 }
 
-/// What is for this driver. Whoever it is of that is no class, the claim may have it from anybody.
+/// What is for this driver. What is not of a class may be of any tenant.
 fn parameters(config: DeviceAllocationConfiguration, driver: &str) -> Option<Parameters> {
     let opaque = config.opaque.filter(|opaque| opaque.driver == driver)?;
     Some(Parameters {

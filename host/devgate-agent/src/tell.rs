@@ -1,7 +1,7 @@
 //! Tells the cluster how the host is: by Events on its node and on pods that have a device that fails, and by a condition of the node.
 //!
 //! Each look compares what the host says now with what was told. So what comes together is told together, a device that comes and goes
-//! costs what the pace allows, and what waited is told as it is by then. It is a task of its own, and nobody waits for it.
+//! costs what the pace allows, and what waited is told as it is by then. It is a task of its own, and nothing waits for it.
 
 mod condition;
 mod events;
@@ -93,7 +93,7 @@ impl Teller {
         }
     }
 
-    /// The last that is told: nobody knows from now on.
+    /// The last that is told: it is not known from now on.
     pub(crate) async fn end(&mut self) {
         if let Some(condition) = &mut self.condition {
             condition.is_unknown("AgentEnded", "devgate's agent was asked to stop").await;

@@ -43,7 +43,7 @@ pub enum Parameters {
     /// A claim that has some gets nothing.
     #[default]
     Refuse,
-    /// Nobody reads them.
+    /// They are not read.
     Ignore,
     /// The component is told of them.
     Component,

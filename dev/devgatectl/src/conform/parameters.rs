@@ -58,7 +58,7 @@ fn refused(bench: &Workbench, pool: &ListedPool, unit: &ListedUnit, setting: &Se
     }
 }
 
-/// What nobody means, and tenants write.
+/// What means nothing, and tenants write.
 fn odd() -> Vec<(&'static str, Vec<Setting>)> {
     let of_claim = |json: &str| vec![setting(Origin::Claim, json)];
     let text = format!("\"{}\"", "x".repeat(LONGEST - 2));

@@ -84,7 +84,7 @@ impl NodeCondition {
         tracing::warn!(family = "events", "node {}: condition {TYPE}: {failure}", self.node);
     }
 
-    /// Nobody knows. Where another agent has written it by now, as after a rollout, or none ever has, that stands.
+    /// It is not known. Where another agent has written it by now, as after a rollout, or none ever has, that stands.
     pub(super) async fn is_unknown(&mut self, reason: &str, message: &str) {
         if self.again > Instant::now() {
             return;

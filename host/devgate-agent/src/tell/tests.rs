@@ -222,7 +222,7 @@ async fn an_api_server_that_is_away_or_refuses_costs_the_event_and_what_is_so_is
     world.hear(&well()).await;
     assert_eq!((world.told(), world.lost()), (vec![], 2));
     assert!(world.teller.condition.as_ref().unwrap().again > Instant::now() + Duration::from_secs(15));
-    // What is new is told, and an Event that somebody deleted is made anew.
+    // What is new is told, and an Event that was deleted is made anew.
     world.hear(&sick).await;
     assert_eq!(world.reasons(), ["DeviceUnhealthy"]);
     world.fake.with(|state| state.told.clear());

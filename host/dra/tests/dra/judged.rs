@@ -14,7 +14,7 @@ async fn the_agent_hears_how_the_host_is_without_a_driver_once_and_again_where_i
     let judge = watch::Sender::new(None);
     world.start(|config| config.judged = judge.subscribe());
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(world.agent.heard.borrow().is_empty(), "nobody is to be told anything");
+    assert!(world.agent.heard.borrow().is_empty(), "nothing is to be told");
     let says = |summary: &str| Judged { summary: summary.to_owned(), ..Judged::default() };
     let judge = |summary| drop(judge.send_replace(Some(Arc::new(says(summary)))));
     let heard = || world.agent.heard.borrow().iter().map(|(_, said)| said.clone()).collect::<Vec<_>>();

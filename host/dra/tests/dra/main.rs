@@ -13,6 +13,7 @@ mod fake_agent;
 mod health;
 mod judged;
 mod leftovers;
+mod parameters;
 mod prepare;
 mod publish;
 mod registration;
