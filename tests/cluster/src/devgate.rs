@@ -187,6 +187,17 @@ impl Cluster {
         })
     }
 
+    /// Waits until the node counts no disk: what an earlier scenario had is not what the next one has.
+    ///
+    /// # Errors
+    /// When it still counts some.
+    pub(crate) fn counts_no_disk(&self, seconds: u64) -> Result<()> {
+        until("the node to count no disk", seconds, || match self.node_has("allocatable", DISK)? {
+            None | Some(0) => Ok(()),
+            Some(left) => bail!("it counts {left}"),
+        })
+    }
+
     /// Runs one of devgate's commands in its container, as an admin does.
     ///
     /// # Errors

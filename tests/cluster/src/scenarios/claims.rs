@@ -59,6 +59,7 @@ fn tidily(cluster: &mut Cluster, play: impl FnOnce(&mut Cluster) -> Result<()>) 
 
 fn all(cluster: &mut Cluster) -> Result<()> {
     let disks = cluster.disks.names().len();
+    cluster.counts_no_disk(60)?;
     cluster.install_with_agent(&cluster.policy()?)?;
     cluster.devgate_is_ready(60)?;
     cluster.allocatable(disks, 60)?;

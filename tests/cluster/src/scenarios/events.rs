@@ -8,8 +8,10 @@ use serde_json::Value;
 pub(super) const NODE: &str = "node1";
 
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
+    cluster.counts_no_disk(60)?;
     cluster.install_telling()?;
     cluster.devgate_is_ready(60)?;
+    cluster.allocatable(cluster.disks.names().len(), 60)?;
     is(cluster, "True", "all is well")?;
     cluster.run_pod("counts", 1)?;
     let held = cluster.has_exactly("counts", 1)?.pop_first().context("a disk")?;

@@ -23,10 +23,7 @@ const IMAGE: &str = "registry.example.com/disks-in-go:1";
 pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     bring_other_plugin(cluster)?;
     // What an earlier scenario had is not the other plugin's.
-    until("the node to count no disk", 60, || match cluster.node_has("allocatable", DISK)? {
-        None | Some(0) => Ok(()),
-        Some(left) => bail!("it counts {left}"),
-    })?;
+    cluster.counts_no_disk(60)?;
     let moved = moves(cluster);
     // Whatever became of it, the scenarios that follow have the node for themselves.
     let _may_be_gone = cluster.kubectl(&["label", "node", "node1", &format!("{LABEL}-")]);

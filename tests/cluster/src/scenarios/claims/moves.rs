@@ -29,6 +29,7 @@ fn with_claim(name: &str, _: usize) -> Value {
 
 pub(in super::super) fn play(cluster: &mut Cluster) -> Result<()> {
     tidily(cluster, |cluster| {
+        cluster.counts_no_disk(60)?;
         cluster.install_with_agent(&cluster.policy()?)?;
         cluster.devgate_is_ready(60)?;
         cluster.allocatable(cluster.disks.names().len(), 60)?;
