@@ -352,7 +352,9 @@ impl Ledger {
 impl Entry {
     /// What keeps units from being given beside those that are: a whole and its parts are both offered until then.
     fn beside_what_is_held(&self, units: &[Footprint]) -> Option<Lost> {
-        if !units.iter().any(|unit| unit.is_counted) {
+        // Who asks may know another policy than that by which units were offered, or are held.
+        let known = self.footprints.iter().chain(self.held.values());
+        if !units.iter().chain(known).any(|unit| unit.is_counted) {
             return None;
         }
         let mut occupancy = Occupancy::default();

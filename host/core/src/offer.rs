@@ -107,6 +107,8 @@ pub struct Facts {
     pub is_faulty: bool,
     /// Ids of the wholes that are never given together with it, as it is a part of them, or its own where it is one.
     pub wholes: Vec<String>,
+    /// Whether a claim of its driver has it, where it is such a whole or part.
+    pub is_claimed: bool,
     /// Who has it that no scheduler of claims knows of, such as pods from before or a lease: escaped text for people.
     pub held: Option<Arc<str>>,
 }

@@ -122,6 +122,13 @@ impl Resource {
         let Some(take) = take(&device.id, None, self.core.calls().grants.policy.replicas) else {
             return Some("is no id of it".to_owned());
         };
+        let wholes = self.core.ledger.wholes(self.core.index);
+        let unit = UnitId::try_new(&take.unit).ok().filter(|_| !wholes.is_empty());
+        if let Some(other) =
+            unit.and_then(|unit| wholes.choices(&unit).find(|other| self.core.held_units.has(other)).cloned())
+        {
+            return Some(format!("is of one piece of hardware with {other}, which is given"));
+        }
         let other = self.core.allocations.in_the_way(who, &self.name, &take)?;
         Some(format!("is given to {}", escape(&other.to_string(), 160)))
     }

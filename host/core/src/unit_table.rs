@@ -9,7 +9,7 @@ use crate::when::When;
 use crate::{breaker, labels};
 use devgate_policy::{Derived, PluginPolicy};
 use devgate_types::{Mutex, ResourceName, UnitId, Verdict};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -111,6 +111,8 @@ impl Shown {
 pub(crate) struct OutsideCauses {
     /// To whom units lost hardware or their id.
     pub(crate) lost: HashMap<UnitId, Lost>,
+    /// What is a part of what a claim has, or the whole, which its scheduler counts.
+    pub(crate) counted: HashSet<UnitId>,
     /// What failed when units were prepared or released.
     pub(crate) unreleased: HashMap<UnitId, Arc<str>>,
     /// Why nothing is given that is not `kept`, if so.
@@ -224,6 +226,9 @@ impl UnitTable {
             None => Some("not found healthy yet".into()),
         };
         causes.set(Cause::Unhealthy, unhealthy);
+        if others.counted.contains(id) {
+            causes.set(Cause::HeldAsOther, None);
+        }
         if let Some(lost) = others.lost.get(id) {
             let cause = if lost.id_taken { Cause::IdTaken } else { Cause::Conflict };
             causes.set(cause, Some(Arc::clone(&lost.reason)));

@@ -25,27 +25,33 @@ pub(crate) fn count<'a>(
 ) -> (Counters, Vec<Counted<'a>>) {
     let devices: Vec<_> = devices.collect();
     let groups = Groups::of(&devices);
+    let amounts = |device: &'a Listed, facts: &'a Facts| {
+        facts.wholes.iter().map(|whole| (whole.as_str(), if *whole == device.id { WHOLE } else { 1 }))
+    };
+    let is_counted = |facts: &'a Facts| {
+        let group = facts.wholes.first().map(|whole| groups.find(whole))?;
+        (are_kept && groups.sizes.get(group).is_some_and(|size| *size <= MAX_COUNTERS)).then_some(group)
+    };
     let (mut counters, mut taken) = (Counters::new(), HashMap::<&str, u64>::new());
     let mut counted = Vec::with_capacity(devices.len());
+    // What claims have stays published.
+    for (device, facts) in devices.iter().filter(|(_, facts)| facts.is_claimed) {
+        amounts(device, facts).for_each(|(whole, amount)| *taken.entry(whole).or_default() += amount);
+    }
     for (device, facts) in devices {
-        let amounts = || facts.wholes.iter().map(|whole| (whole.as_str(), if *whole == device.id { WHOLE } else { 1 }));
-        let group = facts.wholes.first().map(|whole| groups.find(whole));
-        let takes = match group {
-            None => None,
-            Some(group) if are_kept && groups.sizes.get(group).is_some_and(|size| *size <= MAX_COUNTERS) => {
-                let set = counters.entry(device_name(group)).or_default();
-                set.extend(facts.wholes.iter().map(|whole| (device_name(whole), WHOLE)));
-                let amounts = amounts().map(|(whole, amount)| (device_name(whole), amount)).collect();
-                Some(Takes { set: device_name(group), amounts })
+        let takes = is_counted(facts).map(|group| {
+            let set = counters.entry(device_name(group)).or_default();
+            set.extend(facts.wholes.iter().map(|whole| (device_name(whole), WHOLE)));
+            let amounts = amounts(device, facts).map(|(whole, amount)| (device_name(whole), amount)).collect();
+            Takes { set: device_name(group), amounts }
+        });
+        if takes.is_none() && !facts.is_claimed {
+            let is_over = |(whole, amount)| taken.get(whole).is_some_and(|taken: &u64| taken + amount > WHOLE);
+            if amounts(device, facts).any(is_over) {
+                continue;
             }
-            Some(_) => {
-                if amounts().any(|(whole, amount)| taken.get(whole).is_some_and(|taken| taken + amount > WHOLE)) {
-                    continue;
-                }
-                amounts().for_each(|(whole, amount)| *taken.entry(whole).or_default() += amount);
-                None
-            }
-        };
+            amounts(device, facts).for_each(|(whole, amount)| *taken.entry(whole).or_default() += amount);
+        }
         counted.push(Counted { device, facts, takes });
     }
     (counters, counted)
@@ -66,7 +72,11 @@ impl<'a> Groups<'a> {
             for whole in &facts.wholes {
                 groups.next.entry(whole).or_insert(whole);
                 let (one, two) = (groups.find(first), groups.find(whole));
-                groups.next.insert(one.max(two), one.min(two));
+                let root = one.min(two);
+                // The next look at either is a short one.
+                for of in [one, two, first.as_str(), whole.as_str()] {
+                    groups.next.insert(of, root);
+                }
             }
         }
         for whole in groups.next.keys() {

@@ -165,7 +165,10 @@ impl Slot {
 
     /// Whether two consumers cannot have both of one unit.
     pub(super) fn excludes(&self, other: &Self) -> bool {
-        self == other || self.is_whole() || other.is_whole()
+        // Replicas and shares are of two policies, neither of which counts the other's.
+        let are_of_one =
+            matches!((self, other), (Self::Replica(_), Self::Replica(_)) | (Self::Share(_), Self::Share(_)));
+        self == other || !are_of_one
     }
 }
 

@@ -37,13 +37,14 @@ impl Allocations {
         all.find(|(_, of)| excludes(of)).map(|(_, of)| of.consumer.clone())
     }
 
-    /// How many others have a share of a unit. The caller has the unit's turn until it is noted.
-    pub(crate) fn shares_of_others(&self, who: &Consumer, resource: &ResourceName, unit: &str) -> usize {
+    /// How many others have shares of a unit. The caller has the unit's turn until it is noted.
+    pub(crate) fn others_with_shares(&self, who: &Consumer, resource: &ResourceName, unit: &str) -> usize {
         let known = self.lock();
         let key = (resource.to_string(), unit.to_owned());
         let is_share = |take: &&Take| take.unit == unit && matches!(take.slot, Slot::Share(_));
         let others = known.book.contents().who_has(&key).filter(|(_, of)| of.consumer != *who && of.ask.is_live());
-        others.map(|(_, of)| of.ask.take.iter().filter(is_share).count()).sum()
+        let with_shares = others.filter(|(_, of)| of.ask.take.iter().any(|take| is_share(&take)));
+        with_shares.map(|(_, of)| &of.consumer).collect::<BTreeSet<_>>().len()
     }
 
     /// What a consumer has, oldest first; of pods' only what they look up by a name.

@@ -6,6 +6,9 @@ use crate::units::places_above;
 use devgate_types::{NodeNumber, UnitId};
 use std::collections::{BTreeSet, HashMap};
 
+/// The most wholes that a part is counted with.
+const MAX_WHOLES: usize = 32;
+
 /// The wholes of each part, and the parts of each whole.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wholes(HashMap<UnitId, BTreeSet<UnitId>>, HashMap<UnitId, BTreeSet<UnitId>>);
@@ -22,7 +25,14 @@ impl Wholes {
         let mut index = Index::default();
         wholes.into_iter().for_each(|whole| index.add(whole));
         for part in parts {
-            let of: BTreeSet<_> = index.beside(part).cloned().collect();
+            let mut of = BTreeSet::new();
+            // No scheduler counts more, and the ledger refuses what cannot be.
+            for whole in index.beside(part) {
+                of.insert(whole.clone());
+                if of.len() > MAX_WHOLES {
+                    break;
+                }
+            }
             for whole in &of {
                 all.1.entry(whole.clone()).or_default().insert(part.id.clone());
             }

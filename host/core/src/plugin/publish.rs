@@ -1,7 +1,7 @@
 //! From what is known about every unit to what front ends are told.
 
 use super::Plugin;
-use crate::allocations::TakenBy;
+use crate::allocations::{Slot, TakenBy};
 use crate::ledger::Wholes;
 use crate::offer::{Device, DeviceList, Facts};
 use crate::replica::replica_ids;
@@ -45,6 +45,7 @@ impl Plugin {
         let (changes, news) = self.units.judge(&others);
         self.log_changes(&changes);
         let wholes = core.ledger.wholes(core.index);
+        let claimed = self.claimed(&wholes);
         for (name, pool) in &self.units.inventory().pools {
             let dra = self.policy().dra.as_ref();
             let known = self.resources.get(name).filter(|known| known.is_by(dra));
@@ -65,14 +66,18 @@ impl Plugin {
                     let unhealthy = causes.reason().cloned();
                     let facts = told.as_ref().and_then(|told| told.get(&unit.id)).map(|facts| {
                         // Its scheduler knows which claims of the driver have it.
-                        let driver = dra.map(|dra| dra.driver.as_str());
+                        let driver = dra.map(|dra| (dra.driver.as_str(), dra.shares));
                         let held = taken_by(taken, &id, replicas, driver).or_else(with_pods);
+                        // Nor does it know who else has the whole or a part of it.
+                        let mut choices = wholes.choices(&unit.id);
+                        let other = choices.find(|other| core.held_units.has(other) && !claimed.contains(*other));
+                        let held = held.or_else(|| other.map(|other| format!("who has {other}").into()));
                         let is_faulty = FAULTS.iter().any(|cause| causes.has(*cause));
-                        let wholes = wholes.wholes(&unit.id);
+                        let (wholes, is_claimed) = (wholes.wholes(&unit.id), claimed.contains(&unit.id));
                         if held.is_none() && !is_faulty && wholes.is_empty() {
                             return Arc::clone(facts);
                         }
-                        Arc::new(Facts { held, is_faulty, wholes, ..(**facts).clone() })
+                        Arc::new(Facts { held, is_faulty, wholes, is_claimed, ..(**facts).clone() })
                     });
                     let in_use = || {
                         let who = taken_by(taken, &id, replicas, None).filter(|_| told.is_none())?;
@@ -105,7 +110,9 @@ impl Plugin {
         let Some(driver) = driver else { return HashSet::new() };
         let taken = self.units.inventory().pools.keys().flat_map(|name| self.core.allocations.taken_by_others(name));
         let ours = taken.filter(|(_, by)| by.iter().any(|by| by.driver.as_deref() == Some(driver)));
-        ours.filter_map(|(id, _)| UnitId::try_new(&id).ok()).collect()
+        // What could not be released its scheduler does not count any more.
+        let unreleased = self.core.held_units.problems();
+        ours.filter_map(|(id, _)| UnitId::try_new(&id).ok()).filter(|id| !unreleased.contains_key(id)).collect()
     }
 
     /// Tells what there is to tell of the node: while the list stands, and with it what its component said of the units.
@@ -155,9 +162,11 @@ impl Plugin {
         let (mut lost, wholes) = (core.ledger.lost(core.index), core.ledger.wholes(core.index));
         let claimed = self.claimed(&wholes);
         // Nothing is wrong with the parts of what a claim has: its scheduler counts it.
-        lost.retain(|id, lost| lost.id_taken || !wholes.choices(id).any(|other| claimed.contains(other)));
+        let counted: HashSet<_> = claimed.iter().flat_map(|id| wholes.choices(id)).cloned().collect();
+        lost.retain(|id, lost| lost.id_taken || !counted.contains(id));
         OutsideCauses {
             lost,
+            counted,
             unreleased: core.held_units.problems(),
             kept: closed.as_ref().map(kept).unwrap_or_default(),
             closed,
@@ -183,10 +192,13 @@ impl Plugin {
     }
 }
 
-/// Who has an id that says itself when it is done, and is no claim of this driver.
-fn taken_by(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32, but: Option<&str>) -> Option<Arc<str>> {
+/// Who has an id that says itself when it is done, and is no claim of this driver. Its scheduler does not count shares where there are none.
+fn taken_by(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32, but: Option<(&str, u32)>) -> Option<Arc<str>> {
     let (taken, wanted) = (taken?, take(id, None, replicas)?);
-    let is_other = |by: &&TakenBy| but.is_none() || by.driver.as_deref() != but;
+    let is_counted = |by: &TakenBy, (driver, shares): (&str, u32)| {
+        by.driver.as_deref() == Some(driver) && (shares > 1 || !matches!(by.take.slot, Slot::Share(_)))
+    };
+    let is_other = |by: &&TakenBy| !but.is_some_and(|but| is_counted(by, but));
     let by = taken.iter().filter(is_other).find(|by| by.take.excludes(&wanted))?;
     Some(Arc::clone(&by.who))
 }

@@ -84,7 +84,7 @@ impl<'a> Attempt<'a> {
         let allocations = &resource.core.allocations;
         let shares = resource.scheduled.as_ref().map(|scheduled| scheduled.driver.shares);
         for take in &self.take {
-            let others = || allocations.shares_of_others(who, &resource.name, &take.unit);
+            let others = || allocations.others_with_shares(who, &resource.name, &take.unit);
             let is_share = matches!(take.slot, Slot::Share(_));
             if let Some(most) = shares.filter(|most| is_share && others() >= *most as usize) {
                 return Err(resource.refused(&format!("device {}: {most} claims have it, and no more may", take.unit)));

@@ -58,7 +58,8 @@ impl Driver {
         if is_same {
             return;
         }
-        self.accepted.clear();
+        let is_sent = |name: &String, sent: Digest| self.wanted.iter().any(|of| of.name == *name && of.digest == sent);
+        self.accepted.retain(|name, (sent, _)| is_sent(name, *sent));
         self.settled = None;
         let between = if is_pressing { PRESSING } else { CALM };
         let next = self.since.map_or_else(Instant::now, |since| since + between);

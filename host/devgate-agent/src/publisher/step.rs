@@ -3,6 +3,7 @@
 use super::{Driver, Publisher};
 use crate::server::{Failure, Kind};
 use crate::slices::{Next, Pool, Seen, body, kept, missing};
+use devgate_agent_protocol::COUNTERS;
 use k8s_openapi::api::resource::v1::ResourceSlice;
 
 impl Publisher {
@@ -76,11 +77,27 @@ impl Publisher {
                         let dropped = missing(&slice.spec, &came.spec);
                         self.written(name, digest, Seen::of(came), &dropped, generation);
                         self.keeps(&kept(&slice.spec, &dropped));
+                        if dropped.contains(&COUNTERS) {
+                            self.wait_for_others(name);
+                        }
                     }
                     Err(failure) => self.failed_with(name, &slice_name, &failure).await,
                 }
             }
         }
+    }
+
+    /// Without counters a whole stands beside its parts: the rest is not written, so that no scheduler takes the pool for whole, until
+    /// the host has said what it publishes instead.
+    fn wait_for_others(&mut self, name: &str) {
+        if let Some(driver) = self.drivers.get_mut(name) {
+            driver.fail(
+                "API server: keeps no counters of wholes and parts; others are published".to_owned(),
+                true,
+                name,
+            );
+        }
+        self.answer(name);
     }
 
     fn postpone(&mut self, name: &str, until: tokio::time::Instant) {

@@ -61,6 +61,17 @@ fn dra36_without_counters_the_first_are_published_and_not_those_that_cannot_be_b
 }
 
 #[test]
+fn dra36_without_counters_what_claims_have_stays_and_nothing_beside_it() {
+    let all = [device("a", &["a"]), device("a1", &["a"]), device("a2", &["a"])];
+    let claimed = |mut all: [Listed; 3], n: usize| {
+        let facts = Facts { is_claimed: true, ..Facts::clone(all[n].facts.as_ref().unwrap()) };
+        all[n].facts = Some(facts.into());
+        counted(&all, false).0
+    };
+    assert_eq!(claimed(all, 1), ["a1", "a2"]);
+}
+
+#[test]
 fn dra36_more_wholes_than_a_set_has_counters_are_as_without() {
     let names: Vec<_> = (0..=MAX_COUNTERS).map(|n| format!("w{n:02}")).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();

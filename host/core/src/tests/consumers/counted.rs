@@ -80,5 +80,10 @@ async fn a_whole_and_its_part_are_offered_until_a_claim_has_one_and_its_schedule
     // Of what a lease has no scheduler knows.
     devices.release(&two, BOUND).await;
     get(&devices, &lease("job"), &[ask(&["part"])]).await.unwrap();
-    wait(&gpus, |list| list.devices[0].facts.as_ref().unwrap().held.as_deref() == Some("lease job")).await;
+    let held = |list: &DeviceList| {
+        let held = list.devices.iter().map(|device| device.facts.as_ref()?.held.as_ref().map(ToString::to_string));
+        held.collect::<Vec<_>>()
+    };
+    wait(&gpus, |list| held(list) == [Some("lease job".to_owned()), Some("who has part".to_owned())]).await;
+    assert_eq!(devices.available(&ask(&[]).resource, &lease("other")), [""; 0]);
 }

@@ -2,7 +2,7 @@
 
 use super::{DRIVER, FIRST, Host, devices, taint};
 use crate::fake::Fake;
-use devgate_agent_protocol::Takes;
+use devgate_agent_protocol::{Counters, Device, Takes};
 use http::Method;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -165,24 +165,32 @@ async fn what_an_older_server_drops_is_said_by_name_and_what_is_left_stands() {
     let amounts = BTreeMap::from([("gpu-1".to_owned(), 64)]);
     all[1].takes = Some(Takes { set: "gpu-1".to_owned(), amounts: amounts.clone() });
     all[1].shares = Some(4);
-    host.publish_with(DRIVER, &all, [("gpu-1".to_owned(), amounts)].into()).await;
-    let dropped = ["counters", "shares", "taints"].map(str::to_owned).into();
-    assert_eq!(host.hear().await, (DRIVER.to_owned(), Some(1), dropped, String::new()));
+    let counters: Counters = [("gpu-1".to_owned(), amounts)].into();
+    host.publish_with(DRIVER, &all, counters.clone()).await;
+    let dropped: Vec<_> = ["counters", "shares", "taints"].map(str::to_owned).into();
+    let said = "API server: keeps no counters of wholes and parts; others are published";
+    assert_eq!(host.hear().await, (DRIVER.to_owned(), None, dropped.clone(), said.to_owned()));
+    // The pool is not whole: no scheduler has seen both.
     sleep(Duration::from_millis(2500)).await;
-    assert_eq!(fake.with(|state| state.writes().len()), 2);
+    assert_eq!(fake.with(|state| state.writes().len()), 1);
     let spec = |n: usize| fake.with(|state| state.slices.values().nth(n).unwrap()["spec"].clone());
-    assert_eq!(
-        spec(0)["devices"][1]["capacity"],
-        json!({"devgate.dev/shares": {"value": "4", "requestPolicy": {"default": "1", "validValues": ["1"]}}})
-    );
-    assert_eq!((&spec(1)["devices"], &spec(1)["sharedCounters"]), (&json!(null), &json!(null)));
+    assert_eq!(spec(0)["pool"]["resourceSliceCount"], 2);
+    let alone = [Device { takes: None, ..all[1].clone() }];
+    host.publish(DRIVER, &alone).await;
+    let (_, generation, still, error) = host.hear().await;
+    assert!(generation.is_some() && still == dropped && error.is_empty(), "{generation:?} {still:?} {error}");
+    let shares = json!({"devgate.dev/shares": {"value": "4", "requestPolicy": {"default": "1", "validValues": ["1"]}}});
+    assert_eq!((&spec(0)["devices"][0]["capacity"], &spec(0)["pool"]["resourceSliceCount"]), (&shares, &json!(1)));
     fake.with(|state| {
         (state.drops, state.git_version) = (&[], "v1.37.0".to_owned());
         state.end_watches(None);
     });
-    assert_eq!(host.hear().await, (DRIVER.to_owned(), Some(2), Vec::new(), String::new()));
-    assert_eq!(spec(0)["devices"][1]["allowMultipleAllocations"], true);
+    assert_eq!(host.hear().await.2, [""; 0]);
+    assert_eq!(spec(0)["devices"][0]["allowMultipleAllocations"], true);
+    host.publish_with(DRIVER, &all, counters).await;
+    assert_eq!(host.hear().await.3, "");
     assert_eq!(spec(1)["sharedCounters"], json!([{"name": "gpu-1", "counters": {"gpu-1": {"value": "64"}}}]));
+    assert_eq!(spec(1)["devices"], json!(null));
 }
 
 #[tokio::test]
