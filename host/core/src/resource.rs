@@ -250,7 +250,11 @@ impl Resource {
         let judged = if settings.is_empty() { units } else { &[] };
         let asked = asked.await.flatten().map_err(|error| {
             self.core.broke(judged, "allocate", &error);
-            self.failed(&error)
+            match self.failed(&error) {
+                // What a tenant's words made of it is no fault of the component's.
+                AllocateError::Guest(why) if !settings.is_empty() => AllocateError::Refused(why),
+                failed => failed,
+            }
         })?;
         let policy = &calls.grants.policy;
         let built = reply::build(policy, &self.name, &snapshot.pool, units, &asked).map_err(|reason| {

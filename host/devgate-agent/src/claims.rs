@@ -7,6 +7,7 @@ use k8s_openapi::api::resource::v1::{
     DeviceAllocationConfiguration, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
     ResourceClaimStatus,
 };
+use std::collections::BTreeSet;
 
 /// The most bytes of all parameters of a claim together: a message to the host has room for them, however they are written.
 const MAX_PARAMETERS: usize = 1 << 19;
@@ -47,12 +48,19 @@ pub(crate) fn read(claim: ResourceClaim, node: &str, asked: &Asked) -> Claim {
         share: result.share_id,
         admin: result.admin_access.unwrap_or_default(),
     });
-    let devices = devices.collect();
+    let devices: Vec<Allocated> = devices.collect();
     let parameters = config.unwrap_or_default().into_iter().filter_map(|config| parameters(config, &asked.driver));
     let parameters: Vec<Parameters> = parameters.collect();
     let size: usize = parameters.iter().map(|of| of.json.len()).sum();
     if size > MAX_PARAMETERS {
         return Claim::Unknown(format!("its parameters have {size} bytes, more than {MAX_PARAMETERS}"));
+    }
+    // Schedulers before kubernetes#134793 left this out, and a request would have what is another's.
+    let requests: BTreeSet<_> = devices.iter().map(|device| device.request.split('/').next()).collect();
+    if requests.len() > 1 && parameters.iter().any(|of| of.of_class && of.requests.is_empty()) {
+        let why =
+            "its scheduler does not say for which request its class's config is (kubernetes#134789); update Kubernetes";
+        return Claim::Unknown(format!("claim: {why}, or have one request in a claim"));
     }
     Claim::Allocated { devices, parameters }
 }
@@ -128,6 +136,11 @@ mod tests {
             parameters(false, &[], "null"),
         ];
         assert_eq!(read_json(&status, "u1"), is(expected));
+        // A class's without the request that it is for, and two that it may be for.
+        status["allocation"]["devices"]["results"][3]["request"] = json!("other");
+        let Claim::Unknown(why) = read_json(&status, "u1") else { panic!("it is known") };
+        assert!(why.contains("does not say for which request its class's config is"), "{why}");
+        status["allocation"]["devices"]["results"][3]["request"] = json!("a/b");
         let many = vec![config("FromClass", "gpu.example.com", json!("x".repeat(10_000))); 60];
         status["allocation"]["devices"]["config"] = json!(many);
         let why = "its parameters have 600120 bytes, more than 524288";

@@ -29,6 +29,8 @@ pub(super) struct NodeCondition {
     /// It is not written before, and how long it was waited for.
     pub(super) again: Instant,
     wait: Duration,
+    /// When it was looked whether anyone else still writes it.
+    looked: Option<Instant>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub(super) struct Written {
 impl NodeCondition {
     pub(super) fn new(server: Server, node: String) -> Self {
         let turns = Bucket::new(BURST, EACH);
-        Self { server, node, written: None, turns, again: Instant::now(), wait: FIRST }
+        Self { server, node, written: None, turns, again: Instant::now(), wait: FIRST, looked: None }
     }
 
     /// Writes it where it is another, or was not written for long.
@@ -84,17 +86,37 @@ impl NodeCondition {
         tracing::warn!(family = "events", "node {}: condition {TYPE}: {failure}", self.node);
     }
 
-    /// It is not known. Where another agent has written it by now, as after a rollout, or none ever has, that stands.
+    /// It is not known. Where another agent has written it by now, as after a rollout, or none ever has, that stands; but not what
+    /// was left by one that writes no more.
     pub(super) async fn is_unknown(&mut self, reason: &str, message: &str) {
         if self.again > Instant::now() {
             return;
         }
-        let Some(written) = self.written.take_if(|written| written.says.status != "Unknown") else { return };
         let says = Says { status: "Unknown", reason: reason.to_owned(), message: message.to_owned() };
+        if self.written.is_none() && self.looked.is_none_or(|at| at.elapsed() >= HEARTBEAT) {
+            self.looked = Some(Instant::now());
+            if let Err(failure) = self.take_over(says).await {
+                self.failed(&failure);
+            }
+            return;
+        }
+        let Some(written) = self.written.take_if(|written| written.says.status != "Unknown") else { return };
         if let Err(failure) = self.take_back(&written, says).await {
             self.written = Some(written);
             self.failed(&failure);
         }
+    }
+
+    async fn take_over(&mut self, says: Says) -> Result<(), Failure> {
+        let there = self.server.conditions(&self.node).await?;
+        let is_left = there.get(TYPE).is_some_and(|there| {
+            let since = there.last_heartbeat_time.as_ref().map(|at| Timestamp::now().as_second() - at.0.as_second());
+            there.status != "Unknown" && since.is_none_or(|since| since > 2 * HEARTBEAT.as_secs().cast_signed())
+        });
+        if is_left {
+            self.write(says, Some(&there.metadata.version)).await?;
+        }
+        Ok(())
     }
 
     async fn take_back(&mut self, written: &Written, says: Says) -> Result<(), Failure> {

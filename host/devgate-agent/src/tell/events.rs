@@ -65,7 +65,7 @@ impl Events {
 
     /// Tells what is new, as far as there are turns for it: the rest as it is when there are.
     pub(super) async fn look(&mut self, judged: &Judged, holds: &Holding) {
-        while self.pause <= Instant::now() && self.turn() {
+        while self.turn() {
             let Some(news) = self.told.next(judged, holds) else { return };
             self.has_turn = false;
             // As the kubelet names it, by which `kubectl describe node` finds it.
@@ -79,7 +79,7 @@ impl Events {
 
     fn turn(&mut self) -> bool {
         self.has_turn = self.has_turn || self.turns.line(Instant::now().into_std()).is_some();
-        self.has_turn
+        self.has_turn && self.pause <= Instant::now()
     }
 
     /// Pods hear of what is theirs where there is a turn for it, and else not: the node's Event has it.
@@ -176,7 +176,7 @@ impl Events {
 
     fn lose(&mut self, failure: &Failure) {
         self.lost += 1;
-        self.pause = Instant::now() + failure.after.unwrap_or_default();
+        self.pause = self.pause.max(Instant::now() + failure.after.unwrap_or_default());
         let what = failure.to_string();
         if let Some(more) = self.lines.line(&what, Again::After(SAID), Instant::now().into_std()) {
             tracing::warn!(family = "events", more, "events: {} are lost by now: {what}", self.lost);

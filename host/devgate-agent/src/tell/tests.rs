@@ -290,6 +290,24 @@ async fn the_condition_lives_and_is_unknown_where_nobody_says_how_it_is() {
     world.fake.with(|state| state.conditions[0]["lastHeartbeatTime"] = json!("2026-01-02T03:04:05Z"));
     world.teller.end().await;
     assert_eq!(world.says()[0], "True");
+    // But not what is left of one that writes no more, as before a boot.
+    Teller::new(&server, "node-1", world.host.subscribe(), false, true).end().await;
+    assert_eq!(world.says()[0], "Unknown");
+}
+
+#[tokio::test]
+async fn what_waits_for_long_keeps_no_device_from_being_told_of() {
+    let mut world = World::new();
+    let waits = ("resource-not-registered", "resource vendor.com/nic", true);
+    let (sick, fine) = (judged("NOT well", &[SICK, waits], &[("gpu0", "hot")]), judged("NOT well", &[waits], &[]));
+    world.hear(&sick).await;
+    world.later(WHILE);
+    world.hear(&sick).await;
+    world.hear(&fine).await;
+    world.later(Duration::from_secs(400));
+    world.hear(&sick).await;
+    let told = world.told().into_iter().map(|(reason, ..)| reason).filter(|reason| reason.starts_with("Device"));
+    assert_eq!(told.collect::<Vec<_>>(), ["DeviceUnhealthy", "DeviceHealthy", "DeviceUnhealthy"]);
 }
 
 #[tokio::test]

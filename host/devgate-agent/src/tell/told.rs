@@ -37,6 +37,11 @@ fn key(holds: &Holds) -> Key {
 }
 
 /// What one Event is about.
+/// While one of these holds, what is wrong may not be named.
+const HIDING: [&str; 2] = ["plugin-loading", "waits-for-another"];
+/// So many devices are remembered as told of, beside those that are unhealthy now.
+const REMEMBERED: usize = 4 * Judged::MOST;
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Topic {
     /// Devices of a resource.
@@ -82,6 +87,11 @@ impl Told {
                 let new: Vec<&Unhealthy> = judged.devices.iter().filter(is_new).collect();
                 let least = if judged.more > 0 { "at least " } else { "" };
                 let news = devices(&resource, &new, least);
+                // A component may make up others each time.
+                if self.devices.len() > REMEMBERED {
+                    let now: BTreeSet<Key> = judged.devices.iter().map(of).collect();
+                    self.devices.retain(|key, _| now.contains(key));
+                }
                 self.devices.extend(new.into_iter().map(|device| (of(device), device.users.clone())));
                 news
             }
@@ -117,7 +127,7 @@ impl Told {
             topics.extend(new.map(|device| Topic::Fail(device.resource.clone())));
         }
         // A plugin that is loading may find it as it was, and a device that is not named may be among those that are left out.
-        if judged.conditions.iter().all(|found| !found.starting) {
+        if !judged.conditions.iter().any(|found| HIDING.contains(&found.condition.as_str())) {
             topics.extend(self.conditions.difference(&told).cloned().map(Topic::Ends));
             let now: BTreeSet<Key> = judged.devices.iter().map(of).filter(|_| judged.more == 0).collect();
             let over = self.devices.keys().filter(|key| judged.more == 0 && !now.contains(*key));

@@ -50,7 +50,7 @@ fn claims(devices: &dyn Devices) -> Claims {
         for granted in devices.held(&who) {
             let Some(ClaimTag { namespace, name, .. }) = ClaimTag::read(&granted.tag) else { continue };
             for id in &granted.ids {
-                let unit = id.split_once("::").map_or(id.as_str(), |(unit, _)| unit);
+                let unit = id.rsplit_once("::").map_or(id.as_str(), |(unit, _)| unit);
                 let user = User::Claim { namespace: namespace.clone(), name: name.clone(), uid: uid.clone() };
                 all.entry((granted.resource.to_string(), unit.to_owned())).or_default().push(user);
             }
