@@ -123,6 +123,8 @@ struct Entry {
     lost: HashMap<UnitId, Lost>,
     /// Which of its units are parts of which.
     wholes: Arc<Wholes>,
+    /// Whether it ever had units that are counted, of which some may be held.
+    has_counted: bool,
     /// Told when that may be another.
     told: watch::Sender<()>,
 }
@@ -189,6 +191,7 @@ impl Ledger {
         }
         entry.reported = true;
         entry.wholes = Arc::new(Wholes::of(&footprints));
+        entry.has_counted |= footprints.iter().any(|footprint| footprint.is_counted);
         entry.by_id = footprints.iter().enumerate().map(|(n, footprint)| (footprint.id.clone(), n)).collect();
         entry.footprints = footprints;
         share_more(&mut plugins, index);
@@ -353,8 +356,7 @@ impl Entry {
     /// What keeps units from being given beside those that are: a whole and its parts are both offered until then.
     fn beside_what_is_held(&self, units: &[Footprint]) -> Option<Lost> {
         // Who asks may know another policy than that by which units were offered, or are held.
-        let known = self.footprints.iter().chain(self.held.values());
-        if !units.iter().chain(known).any(|unit| unit.is_counted) {
+        if !self.has_counted && !units.iter().any(|unit| unit.is_counted) {
             return None;
         }
         let mut occupancy = Occupancy::default();

@@ -11,7 +11,10 @@ const MAX_WHOLES: usize = 32;
 
 /// The wholes of each part, and the parts of each whole.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wholes(HashMap<UnitId, BTreeSet<UnitId>>, HashMap<UnitId, BTreeSet<UnitId>>);
+pub(crate) struct Wholes {
+    wholes: HashMap<UnitId, BTreeSet<UnitId>>,
+    parts: HashMap<UnitId, BTreeSet<UnitId>>,
+}
 
 impl Wholes {
     /// Of those that have a node or a place in common, or one beneath the other.
@@ -34,10 +37,10 @@ impl Wholes {
                 }
             }
             for whole in &of {
-                all.1.entry(whole.clone()).or_default().insert(part.id.clone());
+                all.parts.entry(whole.clone()).or_default().insert(part.id.clone());
             }
             if !of.is_empty() {
-                all.0.insert(part.id.clone(), of);
+                all.wholes.insert(part.id.clone(), of);
             }
         }
         all
@@ -45,19 +48,19 @@ impl Wholes {
 
     /// The wholes that a unit is a part of, or itself where it is one.
     pub(crate) fn wholes(&self, id: &UnitId) -> Vec<String> {
-        match self.0.get(id) {
+        match self.wholes.get(id) {
             Some(wholes) => wholes.iter().map(ToString::to_string).collect(),
-            None => self.1.contains_key(id).then(|| id.to_string()).into_iter().collect(),
+            None => self.parts.contains_key(id).then(|| id.to_string()).into_iter().collect(),
         }
     }
 
     /// What is never given together with a unit for that.
     pub(crate) fn choices(&self, id: &UnitId) -> impl Iterator<Item = &UnitId> {
-        self.0.get(id).or_else(|| self.1.get(id)).into_iter().flatten()
+        self.wholes.get(id).or_else(|| self.parts.get(id)).into_iter().flatten()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.wholes.is_empty()
     }
 }
 
