@@ -9,7 +9,7 @@ use crate::author_policy::AuthorPolicy;
 use crate::cli::{CallArgs, Function};
 use crate::fault_injector::{FaultInjector, Script, Seen};
 use crate::inspect;
-use answer::{Answer, UnitVerdict};
+use answer::{Answer, UnitConditions, UnitVerdict};
 use devgate::cli::Output;
 use devgate::transfer::LARGEST;
 use devgate::{exit, output, policy};
@@ -74,8 +74,8 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
         loaded.map_err(|why| exit::with_code(exit::FOUND, format!("{why}\n  file: {}", args.component.display())))?;
     let injector = Arc::new(FaultInjector::new(Arc::new(loaded)));
     let bench = Workbench::new(&plugin, &node, Arc::clone(&injector) as Arc<dyn Component>)?;
-    let mut caller =
-        Caller { args, bench: &bench, injector: &injector, seen: Seen::default(), calling: Function::Enumerate };
+    let (policy, seen, calling) = (plugin.as_ref(), Seen::default(), Function::Enumerate);
+    let mut caller = Caller { args, policy, bench: &bench, injector: &injector, seen, calling };
     let (answer, error, to_do) = match caller.answer() {
         Ok(answer) => (Some(answer), None, None),
         Err(NoAnswer::Usage(why)) => return Err(exit::with_code(exit::USAGE, why)),
@@ -139,6 +139,7 @@ fn plugin(args: &CallArgs, component: &[u8]) -> anyhow::Result<PluginPolicy> {
 /// Makes the calls, and sees what those of the function that is asked for take.
 struct Caller<'a> {
     args: &'a CallArgs,
+    policy: &'a PluginPolicy,
     bench: &'a Workbench,
     injector: &'a FaultInjector,
     /// Of the calls of this function.
@@ -162,6 +163,14 @@ impl Caller<'_> {
                 verdicts.extend(units.iter().zip(judged).map(|(unit, verdict)| UnitVerdict::of(pool, unit, verdict)));
             }
             return Ok(Answer::Verdicts { units: verdicts });
+        }
+        if args.function == Function::Examine {
+            let (mut found, dra) = (Vec::new(), self.policy.dra.as_ref());
+            for (pool, units) in &meant {
+                let all = self.call(Function::Examine, || bench.examine(&pool.asked, units))?;
+                found.extend(units.iter().zip(all).map(|(unit, all)| UnitConditions::of(pool, unit, all, dra)));
+            }
+            return Ok(Answer::Conditions { units: found });
         }
         let [(pool, units)] = meant.as_slice() else {
             let names: Vec<_> = meant.iter().map(|(pool, _)| pool.resource.to_string()).collect();
@@ -207,6 +216,7 @@ fn check(args: &CallArgs, profile: &Profile) -> Result<(), String> {
         match args.function {
             Function::Choose if !profile.preference => Some("preference"),
             Function::Prepare | Function::Release if !profile.lifecycle => Some("lifecycle"),
+            Function::Examine if !profile.conditions => Some("conditions"),
             Function::Allocate if !settings(args).is_empty() && !profile.parameters => Some("parameters"),
             _ => None,
         },
@@ -286,6 +296,7 @@ impl Function {
             Self::Choose => "choose",
             Self::Prepare => "prepare",
             Self::Release => "release",
+            Self::Examine => "examine",
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod answers;
 mod attest;
+mod conditions;
 mod empty;
 mod error_quality;
 mod exclusive;
@@ -69,7 +70,7 @@ struct PluginReport {
 type Run = fn(&Harness, &mut Scorecard) -> anyhow::Result<Option<String>>;
 
 /// The groups of checks that need a component that answers, in the order of `checks.txt`.
-const GROUPS: [(&str, Run); 13] = [
+const GROUPS: [(&str, Run); 14] = [
     ("answers", answers::run),
     ("empty", empty::run),
     ("unplug", unplug::run),
@@ -82,6 +83,7 @@ const GROUPS: [(&str, Run); 13] = [
     ("preference", preference::run),
     ("lifecycle", lifecycle::run),
     ("parameters", parameters::run),
+    ("conditions", conditions::run),
     // Last: about all that was said before.
     ("errors", error_quality::run),
 ];

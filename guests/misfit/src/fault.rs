@@ -106,6 +106,19 @@ pub(crate) fn counted() -> Result<Option<String>, Error> {
     Ok(Some(count.to_string()))
 }
 
+/// Counts a look at its health.
+pub(crate) fn looked() -> Result<(), Error> {
+    if has("examines-anew") {
+        state::store(&[looks()?.wrapping_add(1)])?;
+    }
+    Ok(())
+}
+
+/// How many looks there were.
+pub(crate) fn looks() -> Result<u8, Error> {
+    Ok(state::load()?.first().copied().unwrap_or(0))
+}
+
 pub(crate) fn remember(what: &str) {
     if has("never-forgets") {
         let _stored = state::store(what.as_bytes());

@@ -7,9 +7,10 @@ mod fault;
 mod mistake;
 
 use devgate_sdk::{
-    Device, Edits, Error, ErrorKind, Lifecycle, Parameters, Plugin, Pool, Preference, Presence, Setting,
+    Condition, Conditions, Device, Edits, Effect, Error, ErrorKind, Lifecycle, Parameters, Plugin, Pool, Preference,
+    Presence, Setting, Unit, Verdict,
 };
-use devgate_sdk::{Unit, Verdict, control, files, hardware, host_paths, kernel_log, log, state};
+use devgate_sdk::{control, files, hardware, host_paths, kernel_log, log, state};
 use fault::{fails_on, has};
 
 const RESOURCE: &str = "example.com/rack";
@@ -76,6 +77,7 @@ impl Plugin for Misfit {
         if has("breaks-on-many-units") && units.len() > 500 {
             panic!("too many units");
         }
+        fault::looked()?;
         let _events = kernel_log::since("", 16).map(|batch| batch.events.len());
         let mut verdicts: Vec<Verdict> = units.iter().map(judge).collect();
         if has("judges-by-company") && units.len() == 1 {
@@ -245,4 +247,18 @@ impl Parameters for Misfit {
     }
 }
 
-devgate_sdk::export!(Misfit: preference, lifecycle, parameters);
+impl Conditions for Misfit {
+    fn examine(_resource: String, units: Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error> {
+        if has("breaks-on-gone-to-examine")
+            && units.iter().flat_map(|unit| &unit.backing).any(|rack| rack.attribute("serial").is_err())
+        {
+            panic!("the rack is gone");
+        }
+        let key = if has("examines-anew") { format!("look-{}", fault::looks()?) } else { "worn".to_owned() };
+        let message = if has("examines-without-words") { "!" } else { "it is worn" }.to_owned();
+        let worn = Condition { key, effect: Effect::Inform, message };
+        Ok(units.iter().map(|_| vec![worn.clone()]).collect())
+    }
+}
+
+devgate_sdk::export!(Misfit: preference, lifecycle, parameters, conditions);

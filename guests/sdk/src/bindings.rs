@@ -74,3 +74,22 @@ pub mod with_parameters {
         pub_export_macro: true,
     });
 }
+
+/// The optional export `conditions`, of a later version of the contract.
+pub mod with_conditions {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit/0.1.1"],
+        inline: "
+            package devgate:sdk;
+
+            world with-conditions {
+                export devgate:plugin/conditions@0.1.1;
+            }
+        ",
+        world: "with-conditions",
+        with: { "devgate:plugin/types@0.1.0": crate::bindings::devgate::plugin::types },
+        generate_all,
+        export_macro_name: "export_conditions",
+        pub_export_macro: true,
+    });
+}

@@ -1,10 +1,10 @@
 //! Turning a type into a component's exports.
 
 /// Exports a type as this crate's component: `export!(Gpu)`, or with the optional interfaces `export!(Gpu: preference)`,
-/// `export!(Gpu: lifecycle)`, `export!(Gpu: preference, lifecycle, parameters)`.
+/// `export!(Gpu: lifecycle)`, `export!(Gpu: preference, lifecycle, parameters, conditions)`.
 ///
-/// The type implements [`Plugin`](crate::Plugin), and [`Preference`](crate::Preference), [`Lifecycle`](crate::Lifecycle) or
-/// [`Parameters`](crate::Parameters) where it names them; what it does not name, the host does for it (closeness in the
+/// The type implements [`Plugin`](crate::Plugin), and [`Preference`](crate::Preference), [`Lifecycle`](crate::Lifecycle),
+/// [`Parameters`](crate::Parameters) or [`Conditions`](crate::Conditions) where it names them; what it does not name, the host does for it (closeness in the
 /// device tree) or leaves out. Call it once, in a crate with `crate-type = ["cdylib"]`. On any other target than
 /// WebAssembly it notes what the type exports ([`native::Exported`](crate::native::Exported)), so that `devgate-testing` can
 /// call it as a host does.
@@ -55,11 +55,19 @@ macro_rules! __export_one {
     $crate::bindings::with_parameters::export_parameters!(Told with_types_in $crate::bindings::with_parameters);
         };
     };
+    (conditions $component:ident) => {
+        const _: fn() = $crate::export::implements_conditions::<$component>;
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            type Told = $crate::panic::Told<$component>;
+    $crate::bindings::with_conditions::export_conditions!(Told with_types_in $crate::bindings::with_conditions);
+        };
+    };
     ($other:ident $component:ident) => {
         compile_error!(concat!(
             "export!: no interface `",
             stringify!($other),
-            "`; there are preference, lifecycle and parameters"
+            "`; there are preference, lifecycle, parameters and conditions"
         ));
     };
 }
@@ -79,6 +87,9 @@ macro_rules! __exported {
         const ALLOCATE_WITH: Option<$crate::native::AllocateWith> =
             Some(<$component as $crate::Parameters>::allocate_with);
     };
+    (conditions $component:ident) => {
+        const EXAMINE: Option<$crate::native::Examine> = Some(<$component as $crate::Conditions>::examine);
+    };
     ($other:ident $component:ident) => {};
 }
 
@@ -93,3 +104,6 @@ pub fn implements_lifecycle<T: crate::Lifecycle>() {}
 
 #[doc(hidden)]
 pub fn implements_parameters<T: crate::Parameters>() {}
+
+#[doc(hidden)]
+pub fn implements_conditions<T: crate::Conditions>() {}

@@ -71,6 +71,10 @@ pub use bindings::devgate::plugin::{config, control, files, hardware, host_paths
 #[cfg(target_family = "wasm")]
 pub use bindings::exports::devgate::plugin::plugin::Guest as Plugin;
 #[cfg(target_family = "wasm")]
+pub use bindings::with_conditions::exports::devgate::plugin0_1_1::conditions::{
+    Condition, Effect, Guest as Conditions,
+};
+#[cfg(target_family = "wasm")]
 pub use bindings::with_lifecycle::exports::devgate::plugin::lifecycle::Guest as Lifecycle;
 #[cfg(target_family = "wasm")]
 pub use bindings::with_parameters::exports::devgate::plugin0_1_1::parameters::{Guest as Parameters, Origin, Setting};
@@ -79,8 +83,9 @@ pub use bindings::with_preference::exports::devgate::plugin::preference::Guest a
 pub use failure::{Context, Presence};
 #[cfg(not(target_family = "wasm"))]
 pub use native::{
-    Device, Edits, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Origin, Parameters, Plugin, Pool,
-    Preference, Property, Setting, Unit, Verdict, config, control, files, hardware, host_paths, kernel_log, state,
+    Condition, Conditions, Device, Edits, Effect, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Origin,
+    Parameters, Plugin, Pool, Preference, Property, Setting, Unit, Verdict, config, control, files, hardware,
+    host_paths, kernel_log, state,
 };
 
 /// The examples of the pages for vendors, compiled.

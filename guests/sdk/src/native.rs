@@ -12,7 +12,9 @@ mod records;
 pub use capabilities::{config, control, files, hardware, host_paths, kernel_log, log, state};
 pub use handles::{Device, MountSource, Node};
 pub use host::{Host, during};
-pub use records::{Edits, Error, ErrorKind, NodeKind, Origin, Pool, Property, Setting, Unit, Verdict};
+pub use records::{
+    Condition, Edits, Effect, Error, ErrorKind, NodeKind, Origin, Pool, Property, Setting, Unit, Verdict,
+};
 
 /// What every component does.
 pub trait Plugin {
@@ -70,12 +72,23 @@ pub trait Parameters {
     fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error>;
 }
 
+/// What is not as it should be with units that work, for schedulers of claims.
+pub trait Conditions {
+    /// The conditions of each unit, in the same order: at most 16, each key once. Called after each [`Plugin::health`].
+    ///
+    /// # Errors
+    /// Where nothing can be said at all: the look counts as failed.
+    fn examine(resource: String, units: Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error>;
+}
+
 /// [`Preference::choose`].
 pub type Choose = fn(String, Vec<Unit>, Vec<String>, u32) -> Result<Vec<String>, Error>;
 /// [`Lifecycle::prepare`] and [`Lifecycle::release`].
 pub type Work = fn(String, Vec<Unit>) -> Result<(), Error>;
 /// [`Parameters::allocate_with`].
 pub type AllocateWith = fn(String, Vec<Unit>, Vec<Setting>) -> Result<Edits, Error>;
+/// [`Conditions::examine`].
+pub type Examine = fn(String, Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error>;
 
 /// A type that [`export!`](crate::export!) made a component of. Implemented by that macro only.
 pub trait Exported: Plugin + 'static {
@@ -85,4 +98,6 @@ pub trait Exported: Plugin + 'static {
     const LIFECYCLE: Option<(Work, Work)> = None;
     /// Its `parameters`, if it exports one.
     const ALLOCATE_WITH: Option<AllocateWith> = None;
+    /// Its `conditions`, if it exports one.
+    const EXAMINE: Option<Examine> = None;
 }

@@ -1,7 +1,9 @@
 //! A panic's message in the host's log: a trap alone says where, and not why.
 
 use crate::log;
-use crate::{Edits, Error, Lifecycle, Parameters, Plugin, Pool, Preference, Setting, Unit, Verdict};
+use crate::{
+    Condition, Conditions, Edits, Error, Lifecycle, Parameters, Plugin, Pool, Preference, Setting, Unit, Verdict,
+};
 use std::marker::PhantomData;
 use std::panic::{PanicHookInfo, set_hook};
 
@@ -67,5 +69,12 @@ impl<T: Parameters> Parameters for Told<T> {
     fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error> {
         begin();
         T::allocate_with(resource, units, settings)
+    }
+}
+
+impl<T: Conditions> Conditions for Told<T> {
+    fn examine(resource: String, units: Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error> {
+        begin();
+        T::examine(resource, units)
     }
 }

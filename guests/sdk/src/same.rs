@@ -3,8 +3,8 @@
 
 use crate::kernel_log::{Batch, Event};
 use crate::{
-    Device, Edits, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Origin, Parameters, Plugin, Pool,
-    Preference, Property, Setting, Unit, Verdict,
+    Condition, Conditions, Device, Edits, Effect, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Origin,
+    Parameters, Plugin, Pool, Preference, Property, Setting, Unit, Verdict,
 };
 use crate::{config, control, files, hardware, host_paths, kernel_log, state};
 
@@ -45,7 +45,7 @@ const _: fn(&[u8]) -> Answer<()> = state::store;
 const _: fn() -> String = config::json;
 
 /// All cases, and what can be done with them.
-const fn kinds(kind: ErrorKind, node: NodeKind, origin: Origin) {
+const fn kinds(kind: ErrorKind, node: NodeKind, origin: Origin, effect: Effect) {
     use ErrorKind::{Busy, Denied, Gone, Invalid, Io, Limit, NotFound, Other, Unsupported};
     match kind {
         Denied | NotFound | Gone | Invalid | Io | Limit | Busy | Unsupported | Other => {}
@@ -55,6 +55,9 @@ const fn kinds(kind: ErrorKind, node: NodeKind, origin: Origin) {
     }
     match origin {
         Origin::Class | Origin::Claim => {}
+    }
+    match effect {
+        Effect::Inform | Effect::NoNew | Effect::Evict => {}
     }
 }
 
@@ -76,6 +79,8 @@ fn records(pool: Pool, edits: Edits, batch: Batch, verdict: Verdict, error: Erro
     let _: fn(Event) -> (u32, Vec<String>, u64) = event;
     let setting = |Setting { origin, json }: Setting| (origin, json);
     let _: fn(Setting) -> (Origin, String) = setting;
+    let condition = |Condition { key, effect, message }: Condition| (key, effect, message);
+    let _: fn(Condition) -> (String, Effect, String) = condition;
     let property = |Property { name, value }: Property| (name, value);
     let _: fn(Property) -> (String, String) = property;
     match verdict.clone() {
@@ -90,18 +95,19 @@ fn records(pool: Pool, edits: Edits, batch: Batch, verdict: Verdict, error: Erro
 
 /// All functions that a component has.
 #[expect(dead_code, reason = "it only has to compile")]
-fn exports<T: Plugin + Preference + Lifecycle + Parameters>() {
+fn exports<T: Plugin + Preference + Lifecycle + Parameters + Conditions>() {
     let _: fn() -> Answer<Vec<Pool>> = T::enumerate;
     let _: fn(String, Vec<Unit>) -> Answer<Vec<Verdict>> = T::health;
     let _: fn(String, Vec<Unit>) -> Answer<Edits> = T::allocate;
     let _: Choose = T::choose;
     let _: [Work; 2] = [T::prepare, T::release];
     let _: fn(String, Vec<Unit>, Vec<Setting>) -> Answer<Edits> = T::allocate_with;
+    let _: fn(String, Vec<Unit>) -> Answer<Vec<Vec<Condition>>> = T::examine;
 }
 
 /// Nobody calls what only has to compile.
 const _: () = {
-    let _ = kinds as fn(_, _, _);
+    let _ = kinds as fn(_, _, _, _);
     let _ = records as fn(_, _, _, _, _);
 };
 

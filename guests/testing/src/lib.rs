@@ -105,7 +105,7 @@ mod survey;
 pub use devgate_core::offer::{AllocateError, MountEdit, NodeEdit, Reply};
 pub use devgate_fake_node::Change;
 pub use devgate_types::component::LogLevel;
-pub use devgate_types::{Access, Origin, Verdict};
+pub use devgate_types::{Access, Condition, Effect, Origin, Verdict};
 pub use rig::Rig;
 pub use seen::{Call, Said, Write};
 pub use survey::{Survey, Unit};

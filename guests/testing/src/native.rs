@@ -7,7 +7,7 @@ use devgate_core::{LoadFailure, Loader};
 use devgate_policy::PluginPolicy;
 use devgate_sdk::native::{Exported, during};
 use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
-use devgate_types::{CallError, GuestFault, GuestText, HostFault};
+use devgate_types::{CallError, GuestFault, GuestText, HostFault, answer as check};
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -31,6 +31,7 @@ impl<T: Exported> Loader for NativeLoader<T> {
                 preference: T::CHOOSE.is_some(),
                 lifecycle: T::LIFECYCLE.is_some(),
                 parameters: T::ALLOCATE_WITH.is_some(),
+                conditions: T::EXAMINE.is_some(),
                 ..Profile::default()
             },
             policy: Arc::new(policy.clone()),
@@ -56,29 +57,31 @@ impl<T: Exported> Native<T> {
     /// What the function returns, its answer checked as a sandbox checks it. In a call.
     fn export(call: &Call<'_>) -> Result<Output, CallError> {
         let lacks = |what| move || CallError::Host(HostFault(format!("asked of a component that exports no {what}")));
-        let said = |error| CallError::Failed(answer::failure(error));
+        let said = |error| CallError::Failed(check::failure(answer::failure(error)));
         let (resource, units, mut output) = (call.resource.to_owned(), answer::lend(call.units), Output::default());
         match call.kind {
-            CallKind::Enumerate => output.pools = answer::pools(T::enumerate().map_err(said)?)?,
+            CallKind::Enumerate => output.pools = answer::pools(T::enumerate().map_err(said)?),
             CallKind::Health => {
-                let verdicts = T::health(resource, units).map_err(said)?;
-                output.verdicts = answer::verdicts(verdicts, call.units.len())?;
+                output.verdicts = answer::verdicts(T::health(resource, units).map_err(said)?);
             }
             CallKind::Allocate if !call.settings.is_empty() => {
                 let allocate_with = T::ALLOCATE_WITH.ok_or_else(lacks("parameters"))?;
                 let edits = allocate_with(resource, units, answer::settings(call.settings)).map_err(said)?;
-                output.edits = answer::edits(edits)?;
+                output.edits = answer::edits(edits);
             }
-            CallKind::Allocate => output.edits = answer::edits(T::allocate(resource, units).map_err(said)?)?,
+            CallKind::Allocate => output.edits = answer::edits(T::allocate(resource, units).map_err(said)?),
             CallKind::Choose => {
                 let choose = T::CHOOSE.ok_or_else(lacks("preference"))?;
-                let choice = choose(resource, units, call.must_include.to_vec(), call.size).map_err(said)?;
-                output.choice = answer::choice(choice)?;
+                output.choice = choose(resource, units, call.must_include.to_vec(), call.size).map_err(said)?;
             }
             CallKind::Prepare => T::LIFECYCLE.ok_or_else(lacks("lifecycle"))?.0(resource, units).map_err(said)?,
+            CallKind::Examine => {
+                let examine = T::EXAMINE.ok_or_else(lacks("conditions"))?;
+                output.conditions = answer::conditions(examine(resource, units).map_err(said)?);
+            }
             CallKind::Release => T::LIFECYCLE.ok_or_else(lacks("lifecycle"))?.1(resource, units).map_err(said)?,
         }
-        Ok(output)
+        Ok(check::check(call, output)?)
     }
 
     /// One call, on the component's own thread; and how often it asked its host.

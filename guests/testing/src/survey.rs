@@ -2,7 +2,7 @@
 
 use crate::seen::{Notes, Said};
 use devgate_core::{Outcome, Surveyed, SurveyedUnit};
-use devgate_types::Verdict;
+use devgate_types::{Condition, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -45,6 +45,8 @@ pub struct Unit {
     pub numa_nodes: BTreeSet<u32>,
     /// What the component said last of its health.
     pub verdict: Option<Verdict>,
+    /// What is not as it should be with it, as far as the policy's `dra.conditions` names it.
+    pub conditions: Vec<Condition>,
     /// Why it may not be handed out, if so: by the component's verdict, or by what the host finds.
     pub unhealthy: Option<String>,
 }
@@ -103,6 +105,7 @@ impl Survey {
         };
         let unit = |unit: SurveyedUnit| Unit {
             unhealthy: unit.causes.reason().map(ToString::to_string),
+            conditions: unit.conditions.to_vec(),
             verdict: notes.verdicts.get(unit.record.id.as_str()).cloned(),
             backing: unit.record.backing.iter().map(|device| device.name().to_owned()).collect(),
             nodes: unit.nodes().map(|n| format!("{} {}", n.node.path, n.grant.access)).collect(),
@@ -161,6 +164,9 @@ impl fmt::Display for Unit {
         }
         if let Some(Verdict::Unknown(reason)) = &self.verdict {
             writeln!(f, "    unknown: {reason}")?;
+        }
+        for Condition { key, effect, message } in &self.conditions {
+            writeln!(f, "    {key} ({}): {message}", effect.as_str())?;
         }
         writeln!(f, "    of {}", self.backing.join(", "))?;
         self.nodes.iter().try_for_each(|node| writeln!(f, "    {node}"))?;

@@ -3,7 +3,7 @@
 
 pub use devgate_policy::Parameters;
 pub use devgate_types::AttributeValue as Value;
-use devgate_types::{Access, ResourceName};
+use devgate_types::{Access, Condition, ResourceName};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -109,6 +109,8 @@ pub struct Facts {
     pub wholes: Vec<String>,
     /// Whether a claim of its driver has it, where it is such a whole or part.
     pub is_claimed: bool,
+    /// What its component finds of it besides, as far as the policy lets that go. Messages are escaped.
+    pub conditions: Arc<[Condition]>,
     /// Who has it that no scheduler of claims knows of, such as pods from before or a lease: escaped text for people.
     pub held: Option<Arc<str>>,
 }

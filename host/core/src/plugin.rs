@@ -19,7 +19,7 @@ use crate::backoff::Backoff;
 use crate::calls::Calls;
 use crate::id_rate_limit::IdRateLimit;
 use crate::ledger::PluginIndex;
-use crate::look::Found;
+use crate::look::{FailedLook, Found};
 use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
 use crate::survey::Surveyed;
@@ -187,7 +187,9 @@ impl Plugin {
             let looked = self.poll(component, works).await;
             debounce.did_health(started, Instant::now());
             match looked {
-                Err(error) => next_enumerate = Instant::now() + self.failed("health", &error),
+                Err(FailedLook { call, error }) => {
+                    next_enumerate = Instant::now() + self.failed(call.as_str(), &error);
+                }
                 // What comes or goes is listed anew as soon as it is seen.
                 Ok(true) => debounce.ask(Asked::UNITS, Instant::now()),
                 Ok(false) => {}
@@ -240,8 +242,8 @@ impl Plugin {
     /// Offers what a trial found a moment ago, but for what is gone since. What there is now is asked for next.
     async fn go_on_from(&mut self, found: Found, component: &Arc<dyn Component>) {
         self.take_answer(found.inventory, found.rejected);
-        for (units, verdicts) in found.verdicts {
-            self.apply_verdicts(&units, &verdicts);
+        for (units, findings) in found.findings {
+            self.apply(&units, &findings);
         }
         if self.poll(component, false).await.is_ok() {
             self.judge_order().await;

@@ -18,7 +18,7 @@ use crate::holders::{Holder, Holders};
 use crate::replica::replica_ids;
 use crate::units::{Cause, Causes, Rejection};
 use devgate_policy::NoLabel;
-use devgate_types::{ResourceName, UnitId, escape, words};
+use devgate_types::{Condition, ResourceName, UnitId, escape, words};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -162,6 +162,9 @@ pub struct DeviceStatus {
     /// All that speaks against it, that reason's first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseStatus>,
+    /// What is not as it should be although it works, as far as the policy names it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionStatus>,
     /// Whether it is about to change: what its component found has not lasted as long as the policy asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settling: Option<Settling>,
@@ -179,6 +182,25 @@ pub struct DeviceStatus {
     /// Who has it besides containers of the kubelet's, such as `lease job1`; escaped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+}
+
+/// What is not as it should be with a device that works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionStatus {
+    /// What it is, as the policy names it.
+    pub key: String,
+    /// What follows for schedulers of claims: `None`, `NoSchedule` or `NoExecute`.
+    pub effect: String,
+    /// For people.
+    pub message: String,
+}
+
+impl ConditionStatus {
+    /// One as the policy lets it go.
+    #[must_use]
+    pub fn of(Condition { key, effect, message }: &Condition) -> Self {
+        Self { key: key.clone(), effect: effect.as_str().to_owned(), message: message.clone() }
+    }
 }
 
 /// What speaks against a device.

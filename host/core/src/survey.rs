@@ -10,7 +10,7 @@ use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
 use crate::loader::{LoadFailure, Loader};
-use crate::look::{Found, Verdicts, all_verdicts, matched};
+use crate::look::{FailedLook, Findings, Found, findings, matched};
 use crate::plugin_services::PluginServices;
 use crate::replica::replica_ids;
 use crate::resource::by_policy;
@@ -20,7 +20,7 @@ use crate::units::{Cause, Causes, GrantedNode, LeftOut, Rejection, UnitRecord};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{Derived, Facts, PluginPolicy, Policy, Use};
 use devgate_types::component::Component;
-use devgate_types::{PluginName, ResourceName};
+use devgate_types::{Condition, PluginName, ResourceName};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -83,6 +83,8 @@ pub struct SurveyedUnit {
     pub causes: Causes,
     /// What its policy has schedulers know of it, where it is given by claims.
     pub facts: Option<Facts>,
+    /// What is not as it should be although it works, as far as its policy names it.
+    pub conditions: Arc<[Condition]>,
 }
 
 impl SurveyedUnit {
@@ -126,6 +128,7 @@ impl Surveyed {
                 record: Arc::clone(unit),
                 shared_nodes: pool.shared_nodes.clone(),
                 causes: table.causes(&unit.id, others),
+                conditions: table.conditions(&unit.id),
                 facts: policy.dra.as_ref().map(|dra| by_policy(dra, resource, pool, unit)),
             })
         });
@@ -184,7 +187,7 @@ struct Look {
     devices: usize,
     units: UnitTable,
     rejected: BTreeSet<Rejection>,
-    verdicts: Verdicts,
+    findings: Findings,
 }
 
 impl Look {
@@ -202,7 +205,7 @@ impl Look {
             devices: 0,
             units: UnitTable::default(),
             rejected: BTreeSet::new(),
-            verdicts: Verdicts::new(),
+            findings: Findings::new(),
         };
         if let Err(outcome) = look.enumerate(loader) {
             look.outcome = outcome;
@@ -253,7 +256,7 @@ impl Look {
             _ => Vec::new(),
         };
         let inventory = self.units.inventory().clone();
-        let found = Found { inventory, rejected: self.rejected.clone(), verdicts: self.verdicts };
+        let found = Found { inventory, rejected: self.rejected.clone(), findings: self.findings };
         Surveyed {
             found: (self.outcome == Outcome::Answered).then_some(found),
             rejected: self.rejected.into_iter().collect(),
@@ -272,10 +275,10 @@ impl Look {
         let problems = pools.values().flat_map(|pool| pool.problems(&self.grants.node));
         self.units.set(Cause::HardwareGone, &problems.collect());
         let unkept = HealthStore::open(None, None);
-        let verdicts = all_verdicts(component.as_ref(), &|| self.host(), &pools);
-        self.verdicts = verdicts.map_err(|error| self.failed("health", &error))?;
-        for (units, verdicts) in &self.verdicts {
-            self.units.apply_verdicts(units, verdicts, &self.grants.policy, &unkept);
+        let findings = findings(component.as_ref(), &|| self.host(), &pools);
+        self.findings = findings.map_err(|FailedLook { call, error }| self.failed(call.as_str(), &error))?;
+        for (units, findings) in &self.findings {
+            self.units.apply(units, findings, &self.grants.policy, &unkept);
         }
         Ok(())
     }

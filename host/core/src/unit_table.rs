@@ -4,11 +4,12 @@
 use crate::health::{Settling, UnitHealth};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
+use crate::look::Finding;
 use crate::units::{Cause, Causes, Lost, PoolRecord, Topology, UnitRecord};
 use crate::when::When;
 use crate::{breaker, labels};
 use devgate_policy::{Derived, PluginPolicy};
-use devgate_types::{Mutex, ResourceName, UnitId, Verdict};
+use devgate_types::{Condition, Mutex, ResourceName, UnitId, Verdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +27,8 @@ pub(crate) struct UnitTable {
 struct UnitState {
     /// Nothing before a first verdict.
     health: Option<UnitHealth>,
+    /// What its component found besides the last time.
+    conditions: Arc<[Condition]>,
     /// What the plugin's own looks find. The others' causes are asked for when they are needed.
     own: Causes,
     /// What is published.
@@ -39,6 +42,8 @@ pub(crate) struct Published {
     pub(crate) causes: Causes,
     /// Whether its health is between two states.
     pub(crate) settling: Option<Settling>,
+    /// What is not as it should be although it works.
+    pub(crate) conditions: Arc<[Condition]>,
     /// Since when it may or may not be given; nothing where it may since it is known.
     pub(crate) since: Option<When>,
 }
@@ -178,19 +183,22 @@ impl UnitTable {
         self.found.get(id).is_some_and(|found| found.health.is_some())
     }
 
-    /// What the component says of the health of some units, which counts once it has lasted.
-    pub(crate) fn apply_verdicts(
+    /// What the component finds of some units. What it says of their health counts once it has lasted.
+    pub(crate) fn apply(
         &mut self,
         units: &[Arc<UnitRecord>],
-        verdicts: &[Verdict],
+        findings: &[Finding],
         policy: &PluginPolicy,
         health_store: &HealthStore,
     ) {
         let now = Instant::now();
-        for (unit, verdict) in units.iter().zip(verdicts) {
+        for (unit, Finding { verdict, conditions }) in units.iter().zip(findings) {
             let Some(found) = self.found.get_mut(&unit.id) else {
                 continue;
             };
+            if *found.conditions != **conditions {
+                found.conditions = conditions.as_slice().into();
+            }
             let was = match &mut found.health {
                 Some(health) => {
                     let was = health.unhealthy_since().is_some();
@@ -245,6 +253,11 @@ impl UnitTable {
         causes
     }
 
+    /// What its component found of a unit besides.
+    pub(crate) fn conditions(&self, id: &UnitId) -> Arc<[Condition]> {
+        self.found.get(id).map(|found| Arc::clone(&found.conditions)).unwrap_or_default()
+    }
+
     /// Makes up what is published of every unit. Returns who changed between given and not, by id, and whether anything else did.
     pub(crate) fn judge(&mut self, others: &OutsideCauses) -> (Vec<Change>, bool) {
         let ids: Vec<_> = self.found.keys().cloned().collect();
@@ -262,6 +275,7 @@ impl UnitTable {
                 changes.push(Change { id, reason });
             }
             published.causes = now;
+            published.conditions = Arc::clone(&found.conditions);
             published.settling = found.health.as_ref().and_then(UnitHealth::settling);
         }
         changes.sort_by(|a, b| a.id.cmp(&b.id));

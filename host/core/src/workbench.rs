@@ -9,7 +9,7 @@ use crate::call::CallHost;
 use crate::grants::{Grants, Line, LogCapture};
 use crate::inventory::Inventory;
 use crate::ledger::{Ledger, PluginIndex};
-use crate::look::{matched, verdicts};
+use crate::look::{examine, matched, verdicts};
 use crate::offer::Reply;
 use crate::plugin_services::PluginServices;
 use crate::reply;
@@ -17,7 +17,7 @@ use crate::units::{GrantedNode, PoolRecord, Rejection, UnitRecord};
 use devgate_node::{Node, NodeEvent, ReadError};
 use devgate_policy::PluginPolicy;
 use devgate_types::component::{Call, CallKind, Component, Output};
-use devgate_types::{CallError, Limits, ResourceName, Setting, UnitId, Verdict};
+use devgate_types::{CallError, Condition, Limits, ResourceName, Setting, UnitId, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -134,6 +134,11 @@ impl Workbench {
     /// gives another number of verdicts, too.
     pub fn health(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Verdict>, CallError> {
         verdicts(self.component.as_ref(), &mut self.host(), resource, units)
+    }
+
+    /// All that the component says of the conditions of some units, in their order, whatever the policy grants. As [`Self::health`].
+    pub fn examine(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<Vec<Vec<Condition>>, CallError> {
+        examine(self.component.as_ref(), &mut self.host(), resource, units)
     }
 
     /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once. Fails when the

@@ -1,6 +1,7 @@
 //! Health of what claims have, for the kubelet's status of their pods. It cares for no other devices.
 
 use crate::driver::Driver;
+use crate::inventory::Listed;
 use devgate_kubelet::api::dra::health::dra_resource_health_server::DraResourceHealth;
 use devgate_kubelet::api::dra::health::{
     DeviceHealth, DeviceIdentifier, HealthStatus, NodeWatchResourcesRequest, NodeWatchResourcesResponse,
@@ -86,15 +87,22 @@ fn health(driver: &Driver) -> BTreeMap<(String, String), State> {
     for claim in driver.consumers().iter().flat_map(|who| driver.claims.held(who)) {
         let Some(tag) = claim.tag.filter(|_| claim.told) else { continue };
         for device in claim.devices {
-            let state = match inventory.device(&device.name).map(|device| device.unhealthy.as_deref()) {
-                Some(None) => (HealthStatus::Healthy, String::new()),
-                Some(Some(why)) => (HealthStatus::Unhealthy, why.chars().take(MAX_MESSAGE).collect()),
+            let listed = inventory.device(&device.name);
+            let state = match listed.map(|device| (device.unhealthy.as_deref(), device)) {
+                Some((None, device)) => (HealthStatus::Healthy, conditions(device).chars().take(MAX_MESSAGE).collect()),
+                Some((Some(why), _)) => (HealthStatus::Unhealthy, why.chars().take(MAX_MESSAGE).collect()),
                 None => (HealthStatus::Unknown, "no plugin offers it at the moment".to_owned()),
             };
             all.insert((tag.pool.clone(), device.name), state);
         }
     }
     all
+}
+
+/// What is not as it should be with a device that works.
+fn conditions(device: &Listed) -> String {
+    let all = device.facts.iter().flat_map(|facts| facts.conditions.iter());
+    all.map(|condition| format!("{}: {}", condition.key, condition.message)).collect::<Vec<_>>().join("; ")
 }
 
 fn message(all: &BTreeMap<(String, String), State>) -> NodeWatchResourcesResponse {

@@ -1,10 +1,13 @@
 //! What schedulers are told of a driver's devices, and how often: each change of health is a write to the cluster's store.
 
+mod conditions;
+
 use crate::agent::Published;
 use crate::counters::{Counted, count};
 use crate::driver::Driver;
 use crate::inventory::{Inventory, Listed};
 use crate::status::Phase;
+use conditions::Conditions;
 use devgate_agent_protocol::{COUNTERS, Device, Effect, TAINTS, Taint, Value};
 use devgate_core::offer::{self, Facts};
 use devgate_kubelet::flaps::Flaps;
@@ -18,6 +21,8 @@ const UNHEALTHY: &str = "devgate.dev/unhealthy";
 /// Another has it, whom schedulers do not know.
 const HELD: &str = "devgate.dev/held";
 
+/// The most taints of a device, as Kubernetes 1.34 has it.
+const MAX_TAINTS: usize = 4;
 /// The least time between two lists whose devices or taints differ. One that flaps costs two in a minute in the end ([`Flaps`]).
 const TAINTS_EVERY: Duration = Duration::from_secs(1);
 /// The least time before a list of which only attributes differ.
@@ -78,6 +83,7 @@ pub(crate) async fn run(driver: &Driver) {
 struct Lists {
     unhealthy: Coming,
     held: Coming,
+    conditions: Conditions,
     sent: Option<(Arc<Published>, Instant)>,
 }
 
@@ -128,25 +134,34 @@ impl Lists {
             let facts = device.and_then(|device| device.facts.as_ref());
             facts.is_some_and(|facts| facts.held.is_some())
         };
-        Self { unhealthy: Coming::new(is_unhealthy), held: Coming::new(held), sent: None }
+        Self {
+            unhealthy: Coming::new(is_unhealthy),
+            held: Coming::new(held),
+            conditions: Conditions::new(),
+            sent: None,
+        }
     }
 
     fn next(&mut self, now: &Inventory, is_kept: &dyn Fn(&str) -> bool, at: Instant) -> Next {
         self.unhealthy.note(now, at);
         self.held.note(now, at);
+        self.conditions.note(now, at);
         let until = |device| self.unhealthy.until(device, at).into_iter().chain(self.held.until(device, at));
-        let flapping = now.devices.iter().flat_map(until).min();
+        let flapping = now.devices.iter().flat_map(until).chain(self.conditions.until(at)).min();
         // What a scheduler must know of it and the component does not say keeps it back: claims may have it already.
         let known = now.devices.iter().filter_map(|device| Some((device, device.facts.as_deref()?)));
         let (counters, counted) = count(known, is_kept(COUNTERS));
         let shares = Some(now.driver.shares).filter(|shares| *shares > 1);
         let devices = counted.into_iter().map(|Counted { device, facts, takes }| {
             let (unhealthy, held) = (self.unhealthy.is_shown(device, at), self.held.is_shown(device, at));
+            let mut taints = taints(facts, unhealthy, held, now.driver.evicts);
+            taints.extend(self.conditions.taints(&device.name, &now.driver.name));
+            taints.truncate(MAX_TAINTS);
             Device {
                 name: device.name.clone(),
                 attributes: facts.attributes.iter().map(|(name, is)| (name.clone(), value(is))).collect(),
                 capacity: facts.capacity.clone(),
-                taints: taints(facts, unhealthy, held, now.driver.evicts),
+                taints,
                 shares,
                 takes,
             }

@@ -11,7 +11,8 @@ use crate::containers::Containers;
 use crate::fields::{Fields, Item};
 use crate::resources::ResourceGrant;
 use crate::{key, qualified};
-use devgate_types::escape;
+use devgate_types::{Condition, Effect, answer, escape};
+use std::collections::BTreeMap;
 
 /// The longest name of a driver, and of an attribute's domain.
 const MAX_DOMAIN: usize = 63;
@@ -19,6 +20,8 @@ const MAX_DOMAIN: usize = 63;
 pub(crate) const MAX_TEXT: usize = 64;
 /// The most attributes and capacities of a unit are 32, of which the host's own are some.
 const MAX_FACTS: usize = 24;
+/// The most keys of conditions.
+const MAX_CONDITIONS: usize = 16;
 
 /// `dra:` of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct Dra {
     pub shares: u32,
     /// What becomes of parameters that a claim or its class has for the driver.
     pub parameters: Parameters,
+    /// How far a condition of the component's may go, by its key.
+    pub conditions: BTreeMap<String, Effect>,
     attributes: Vec<FactRule>,
     capacity: Vec<FactRule>,
 }
@@ -50,6 +55,13 @@ pub enum Parameters {
 }
 
 impl Dra {
+    /// A condition as far as the policy lets it go; nothing where the policy does not name it.
+    #[must_use]
+    pub fn granted(&self, condition: Condition) -> Option<Condition> {
+        let most = *self.conditions.get(&condition.key)?;
+        Some(Condition { effect: condition.effect.min(most), ..condition })
+    }
+
     pub(crate) fn read(
         item: &Item<'_>,
         plugin: &str,
@@ -85,13 +97,27 @@ impl Dra {
             Some("component") => Parameters::Component,
             _ => Parameters::Refuse,
         };
-        Some(Self { driver: driver?, evicts, admin_access, shares, parameters, attributes, capacity })
+        let conditions = conditions(&fields);
+        Some(Self { driver: driver?, evicts, admin_access, shares, parameters, conditions, attributes, capacity })
     }
 }
 
 fn rules(fields: &Fields<'_>, of: &str, place: &str) -> Vec<FactRule> {
     let entries = fields.read(of, |item| item.map(MAX_FACTS)).into_iter();
     entries.filter_map(|entry| FactRule::read(&entry, of == "capacity", place)).collect()
+}
+
+fn conditions(fields: &Fields<'_>) -> BTreeMap<String, Effect> {
+    let mut conditions = BTreeMap::new();
+    for (entry, word) in fields.named_words("conditions", MAX_CONDITIONS) {
+        let effect = Effect::ALL.into_iter().find(|effect| effect.as_str() == word);
+        if let Some(effect) = effect.filter(|_| answer::is_key(entry.key)) {
+            conditions.insert(entry.key.to_owned(), effect);
+        } else {
+            entry.error("must be lower-case letters, digits and single dashes between them, at most 63 characters");
+        }
+    }
+    conditions
 }
 
 fn driver(text: &str) -> Result<String, String> {

@@ -147,6 +147,17 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// At most so many names with one of the words that the table lists each.
+    pub(crate) fn named_words(&self, name: &str, most: usize) -> Vec<(Item<'a>, &'static str)> {
+        match self.find(name) {
+            Some((item, Kind::NamedWords(words))) => {
+                let entries = item.map(most).into_iter();
+                entries.filter_map(|entry| Some((entry, one_of(&entry, entry.text()?, words)?))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The words of a list that the table has as well, each once, if the key is there.
     pub(crate) fn words(&self, name: &str) -> Vec<&'static str> {
         let Some((item, kind)) = self.find(name) else {

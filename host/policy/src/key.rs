@@ -68,6 +68,8 @@ pub(crate) enum Kind {
     Labels(&'static Section),
     /// Names with one pattern or several each.
     NamedPatterns,
+    /// Names with one of these words each.
+    NamedWords(&'static [&'static str]),
     /// Names with a rule for values each.
     Rules,
 }

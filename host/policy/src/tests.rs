@@ -125,6 +125,7 @@ plugins:
       capacity: {memory: {value: "{property.memory}", required: true, values: "*GiB"}}
       unhealthy: NoExecute
       admin-access: true
+      conditions: {row-remap-pending: NoSchedule, narrow-link: None}
       shares: 1
       parameters: component
 "#;

@@ -1,5 +1,6 @@
 //! The messages of `proto/runner.proto`, and what they are here.
 
+mod condition;
 mod fault;
 mod limits;
 pub(crate) mod question;

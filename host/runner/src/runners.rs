@@ -72,6 +72,7 @@ impl Runners {
                 preference: profile.preference,
                 lifecycle: profile.lifecycle,
                 parameters: profile.parameters,
+                conditions: profile.conditions,
                 wasi: profile.wasi,
                 memory: made.scan.counts.memory.0,
                 limits: Some(limits.into()),

@@ -86,3 +86,21 @@ pub mod parameters {
         require_store_data_send: true,
     });
 }
+
+/// The optional export `conditions`, with the same types.
+pub mod conditions {
+    wasmtime::component::bindgen!({
+        path: ["../../wit", "../../wit/0.1.1"],
+        inline: "
+            package devgate:host;
+
+            world with-conditions {
+                export devgate:plugin/conditions@0.1.1;
+            }
+        ",
+        world: "devgate:host/with-conditions",
+        imports: { default: trappable },
+        with: { "devgate:plugin/types@0.1.0": super::devgate::plugin::types },
+        require_store_data_send: true,
+    });
+}

@@ -104,6 +104,16 @@ impl Loaded {
                 };
                 done.map(|()| none())
             }
+            CallKind::Examine => {
+                let conditions = self.conditions.as_ref();
+                let lacks = || host_fault("asked for conditions of a component that exports none");
+                let conditions = conditions.ok_or_else(lacks)?;
+                let instance = self.component.instance_pre().instantiate(&mut *store)?;
+                let conditions = conditions.load(&mut *store, &instance)?;
+                let units = hand_over(store, units)?;
+                let conditions = conditions.devgate_plugin0_1_1_conditions().call_examine(store, resource, &units)?;
+                conditions.map(|conditions| Output { conditions: convert::conditions(conditions), ..none() })
+            }
         })
     }
 

@@ -1,9 +1,11 @@
 //! The contract's records between what `bindgen!` makes of them and plain data.
 
+use crate::bindings::conditions::exports::devgate::plugin0_1_1::conditions as found;
 use crate::bindings::parameters::exports::devgate::plugin0_1_1::parameters;
 use crate::bindings::types as wit;
 use devgate_types::{
-    DeviceHandle, Edits, Failure, MountHandle, NodeHandle, Origin, Pool, Property, Setting, Unit, Verdict,
+    Condition, DeviceHandle, Edits, Effect, Failure, MountHandle, NodeHandle, Origin, Pool, Property, Setting, Unit,
+    Verdict,
 };
 use wasmtime::component::Resource;
 
@@ -51,6 +53,18 @@ pub(crate) fn settings(settings: &[Setting]) -> Vec<parameters::Setting> {
         json: json.clone(),
     };
     settings.iter().map(setting).collect()
+}
+
+pub(crate) fn conditions(lists: Vec<Vec<found::Condition>>) -> Vec<Vec<Condition>> {
+    let condition = |found::Condition { key, effect, message }| {
+        let effect = match effect {
+            found::Effect::Inform => Effect::Inform,
+            found::Effect::NoNew => Effect::NoNew,
+            found::Effect::Evict => Effect::Evict,
+        };
+        Condition { key, effect, message }
+    };
+    lists.into_iter().map(|list| list.into_iter().map(condition).collect()).collect()
 }
 
 fn pool(pool: wit::Pool) -> Pool {

@@ -2,6 +2,7 @@
 
 mod link;
 
+use crate::bindings::conditions::WithConditionsIndices;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::parameters::WithParametersIndices;
 use crate::bindings::preference::WithPreferenceIndices;
@@ -21,6 +22,7 @@ pub struct Loaded {
     pub(crate) preference: Option<WithPreferenceIndices>,
     pub(crate) lifecycle: Option<WithLifecycleIndices>,
     pub(crate) parameters: Option<WithParametersIndices>,
+    pub(crate) conditions: Option<WithConditionsIndices>,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
 }
@@ -53,6 +55,7 @@ impl Loaded {
             preference: linked.preference,
             lifecycle: linked.lifecycle,
             parameters: linked.parameters,
+            conditions: linked.conditions,
             engine,
             profile,
         })
@@ -79,6 +82,10 @@ impl Loaded {
         if let Some(parameters) = &self.parameters {
             let loaded = parameters.load(&mut store, &instance);
             loaded.map_err(|error| link::export_mismatch("parameters", &error))?;
+        }
+        if let Some(conditions) = &self.conditions {
+            let loaded = conditions.load(&mut store, &instance);
+            loaded.map_err(|error| link::export_mismatch("conditions", &error))?;
         }
         Ok(())
     }

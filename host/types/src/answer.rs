@@ -4,7 +4,7 @@
 //! only people read is cut instead of refused.
 
 use crate::component::{Call, CallKind, Output};
-use crate::{Edits, Failure, GuestFault, Pool, Property, Unit, Verdict};
+use crate::{Condition, Edits, Failure, GuestFault, Pool, Property, Unit, Verdict};
 use std::collections::BTreeSet;
 
 /// Bytes of a string.
@@ -21,6 +21,10 @@ const NAME: usize = 128;
 const REASON: usize = 256;
 const MESSAGE: usize = 1_024;
 const CODE: usize = 64;
+/// Conditions of a unit.
+const CONDITIONS: usize = 16;
+/// Bytes of a condition's key.
+const KEY: usize = 63;
 /// The property of a pool that names devices, separated by spaces. A node may have more of them than a string holds: it is cut,
 /// since what is known of the other devices is worth more than the last of these names.
 const UNREAD: &str = "devgate.unread";
@@ -29,12 +33,13 @@ type Checked<T> = Result<T, GuestFault>;
 
 /// What a call returned. Fails where something is longer than the contract allows, or there are other verdicts than it was asked for.
 pub fn check(call: &Call<'_>, output: Output) -> Checked<Output> {
-    let asked = if call.kind == CallKind::Health { call.units.len() } else { 0 };
+    let asked = |kind| if call.kind == kind { call.units.len() } else { 0 };
     Ok(Output {
         pools: pools(output.pools)?,
-        verdicts: verdicts(output.verdicts, asked)?,
+        verdicts: verdicts(output.verdicts, asked(CallKind::Health))?,
         edits: edits(output.edits)?,
         choice: choice(output.choice)?,
+        conditions: conditions(output.conditions, asked(CallKind::Examine))?,
     })
 }
 
@@ -55,6 +60,37 @@ fn verdicts(mut verdicts: Vec<Verdict>, asked: usize) -> Checked<Vec<Verdict>> {
         }
     }
     Ok(verdicts)
+}
+
+fn conditions(mut lists: Vec<Vec<Condition>>, asked: usize) -> Checked<Vec<Vec<Condition>>> {
+    if lists.len() != asked {
+        let message =
+            format!("{} lists of conditions for {asked} units; give one for each, in their order", lists.len());
+        return Err(GuestFault::contract(&message));
+    }
+    for list in &mut lists {
+        length("a unit's list of conditions", list.len(), CONDITIONS)?;
+        let mut seen = BTreeSet::new();
+        for Condition { key, message, .. } in list {
+            if !is_key(key) {
+                let rule = "must be lower-case letters, digits and single dashes between them";
+                return Err(GuestFault::contract(&format!("a condition's key \"{key}\" {rule}, at most {KEY} bytes")));
+            }
+            if !seen.insert(key.as_str()) {
+                return Err(GuestFault::contract(&format!("a unit's condition {key} appears twice")));
+            }
+            cut(message, REASON);
+        }
+    }
+    Ok(lists)
+}
+
+/// Whether a condition may have this key, which stands in an API's names.
+#[must_use]
+pub fn is_key(key: &str) -> bool {
+    let is_word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    key.len() <= KEY && key.split('-').all(is_word)
 }
 
 fn edits(edits: Edits) -> Checked<Edits> {
@@ -243,6 +279,33 @@ mod tests {
             verdicts(vec![Verdict::Healthy], 2).unwrap_err(),
             @"broke the contract: 1 verdicts for 2 units; give one for each, in their order"
         );
+    }
+
+    #[test]
+    fn conditions_are_a_list_for_each_unit_with_each_key_once() {
+        let one = |key: &str| Condition { key: key.into(), effect: crate::Effect::NoNew, message: "é".repeat(1_000) };
+        let given = conditions(vec![vec![one("row-remap-pending"), one("x1")], vec![]], 2).unwrap();
+        assert_eq!(given[0][0].message, "é".repeat(128));
+        insta::assert_snapshot!(
+            conditions(vec![vec![]], 2).unwrap_err(),
+            @"broke the contract: 1 lists of conditions for 2 units; give one for each, in their order"
+        );
+        insta::assert_snapshot!(
+            conditions(vec![vec![one("a"), one("a")]], 1).unwrap_err(),
+            @"broke the contract: a unit's condition a appears twice"
+        );
+        let many = (0..=CONDITIONS).map(|n| one(&n.to_string())).collect();
+        insta::assert_snapshot!(
+            conditions(vec![many], 1).unwrap_err(),
+            @"broke the contract: a unit's list of conditions has 17 entries; at most 16 are allowed"
+        );
+        insta::assert_snapshot!(
+            conditions(vec![vec![one("Too\nhot")]], 1).unwrap_err(),
+            @r#"broke the contract: a condition's key "Too\nhot" must be lower-case letters, digits and single dashes between them, at most 63 bytes"#
+        );
+        for odd in ["", "-a", "a-", "a--b", "a.b", "a/b", &"a".repeat(64)] {
+            assert!(!is_key(odd), "{odd}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! component can run in this process or in another.
 
 use crate::{
-    ByteSize, CallError, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool, Setting,
-    Unit, Verdict, words,
+    ByteSize, CallError, Condition, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool,
+    Setting, Unit, Verdict, words,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,10 +68,13 @@ pub enum CallKind {
     Prepare,
     /// Undoes what a container left in these units, which no pod holds any more. May come more than once.
     Release,
+    /// The conditions of each unit, in the same order.
+    Examine,
 }
 
 words!(
-    CallKind: Enumerate "enumerate", Health "health", Allocate "allocate", Choose "choose", Prepare "prepare", Release "release"
+    CallKind: Enumerate "enumerate", Health "health", Allocate "allocate", Choose "choose", Prepare "prepare", Release "release",
+    Examine "examine"
 );
 
 /// What a component returned, of which each function has a part.
@@ -85,6 +88,8 @@ pub struct Output {
     pub edits: Edits,
     /// Of `choose`.
     pub choice: Vec<String>,
+    /// Of `examine`.
+    pub conditions: Vec<Vec<Condition>>,
 }
 
 /// What one call took.
@@ -107,6 +112,8 @@ pub struct Profile {
     pub lifecycle: bool,
     /// Whether it exports `parameters`.
     pub parameters: bool,
+    /// Whether it exports `conditions`.
+    pub conditions: bool,
     /// Whether it imports anything of WASI. One that does not is never run by anything but its own code and may be
     /// called on a thread that serves others.
     pub wasi: bool,

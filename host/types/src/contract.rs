@@ -1,6 +1,7 @@
 //! The contract's records as plain data, with numbers in place of handles, so that they can cross a socket as well as a
 //! function call. They mirror `wit/`; nothing in them has been checked.
 
+use crate::words;
 use std::fmt;
 
 /// A kernel device, by its place in one call's table of handles. Means nothing outside that call.
@@ -81,6 +82,31 @@ pub struct Setting {
     pub origin: Origin,
     /// At most 10 KiB.
     pub json: String,
+}
+
+/// What a condition of a unit asks for, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// It is there to be read.
+    Inform,
+    /// No new claim gets the unit.
+    NoNew,
+    /// Pods that have it end, too.
+    Evict,
+}
+
+// In the words of Kubernetes, which policies have as well.
+words!(Effect: Inform "None", NoNew "NoSchedule", Evict "NoExecute");
+
+/// What is not as it should be with a unit that works.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Condition {
+    /// What it is: lower-case letters, digits and dashes, at most 63 bytes.
+    pub key: String,
+    /// What it asks for.
+    pub effect: Effect,
+    /// At most 256 bytes.
+    pub message: String,
 }
 
 /// What a component knows about one unit's health.

@@ -23,8 +23,8 @@ mod words;
 
 pub use attribute::AttributeValue;
 pub use contract::{
-    DeviceHandle, Edits, Failure, FailureKind, Grant, MountHandle, NodeHandle, Origin, Pool, Property, Setting, Unit,
-    Verdict,
+    Condition, DeviceHandle, Edits, Effect, Failure, FailureKind, Grant, MountHandle, NodeHandle, Origin, Pool,
+    Property, Setting, Unit, Verdict,
 };
 pub use fault::{CallError, GuestFault, HostFault, Limit};
 pub use limits::{ByteSize, InvalidSize, Limits};

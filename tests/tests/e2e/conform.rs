@@ -78,6 +78,9 @@ const FAULTS: [(&str, &str); 67] = [
     ("parameters.nothing", "takes-nothing-for-something"),
     ("parameters.unknown", "takes-any-parameters"),
     ("parameters.odd", "breaks-on-odd-parameters"),
+    ("conditions.steady", "examines-anew"),
+    ("conditions.words", "examines-without-words"),
+    ("conditions.gone", "breaks-on-gone-to-examine"),
     ("errors.text", "says-nothing"),
     ("errors.reasons", "gives-no-reason"),
 ];

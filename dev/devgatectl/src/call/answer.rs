@@ -2,8 +2,10 @@
 
 use devgate_core::GrantedNode;
 use devgate_core::offer::Reply;
+use devgate_core::status::ConditionStatus;
 use devgate_core::workbench::{Listed, ListedPool, ListedUnit};
-use devgate_types::{Verdict, escape};
+use devgate_policy::Dra;
+use devgate_types::{Condition, Verdict, escape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -15,6 +17,7 @@ const MAX_VALUE: usize = 1_024;
 pub(super) enum Answer {
     Listed { pools: Vec<PoolFacts>, rejected: Vec<RejectedFacts>, contested: BTreeMap<String, String> },
     Verdicts { units: Vec<UnitVerdict> },
+    Conditions { units: Vec<UnitConditions> },
     Reply(Box<Reply>),
     Choice { choice: Vec<String> },
     Done {},
@@ -59,6 +62,15 @@ pub(super) struct UnitVerdict {
     /// `healthy`, `unhealthy` or `unknown`.
     pub(super) verdict: &'static str,
     pub(super) reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct UnitConditions {
+    pub(super) resource: String,
+    pub(super) id: String,
+    pub(super) conditions: Vec<ConditionStatus>,
+    /// Keys of those that the policy does not name.
+    pub(super) unnamed: Vec<String>,
 }
 
 impl Answer {
@@ -108,6 +120,21 @@ impl UnitVerdict {
             Verdict::Unknown(reason) => ("unknown", Some(shown(&reason))),
         };
         Self { resource: pool.resource.to_string(), id: unit.id.to_string(), verdict, reason }
+    }
+}
+
+impl UnitConditions {
+    /// What a policy lets through of them.
+    pub(super) fn of(pool: &ListedPool, unit: &ListedUnit, all: Vec<Condition>, dra: Option<&Dra>) -> Self {
+        let (mut conditions, mut unnamed) = (Vec::new(), Vec::new());
+        for condition in all {
+            let key = condition.key.clone();
+            match dra.and_then(|dra| dra.granted(condition)) {
+                Some(granted) => conditions.push(ConditionStatus::of(&granted)),
+                None => unnamed.push(key),
+            }
+        }
+        Self { resource: pool.resource.to_string(), id: unit.id.to_string(), conditions, unnamed }
     }
 }
 

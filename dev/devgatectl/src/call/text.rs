@@ -1,7 +1,7 @@
 //! What people read.
 
 use super::Called;
-use super::answer::{Answer, NodeFacts, PoolFacts};
+use super::answer::{Answer, NodeFacts, PoolFacts, UnitConditions};
 use super::traced::{Cost, Question};
 use devgate::output::{BAD, columns, count};
 use devgate_core::offer::Reply;
@@ -67,6 +67,13 @@ fn answered(answer: &Answer) -> String {
                 text += "there is no unit\n";
             }
         }
+        Answer::Conditions { units } => {
+            let rows: Vec<_> = units.iter().flat_map(conditions).collect();
+            text += &columns(0, &rows);
+            if rows.is_empty() {
+                text += "there is no condition\n";
+            }
+        }
         Answer::Reply(reply) => text += &given(reply),
         Answer::Choice { choice } => {
             for id in choice {
@@ -76,6 +83,15 @@ fn answered(answer: &Answer) -> String {
         Answer::Done {} => text += "done\n",
     }
     text
+}
+
+fn conditions(unit: &UnitConditions) -> impl Iterator<Item = [String; 4]> {
+    let row = |what: String, why: String| [unit.resource.clone(), unit.id.clone(), what, why];
+    let named =
+        unit.conditions.iter().map(move |one| row(format!("{} ({})", one.key, one.effect), one.message.clone()));
+    named.chain(
+        unit.unnamed.iter().map(move |key| row(key.clone(), "the policy does not name it (dra.conditions)".into())),
+    )
 }
 
 fn listed(text: &mut String, pool: &PoolFacts) {

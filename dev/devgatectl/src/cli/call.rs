@@ -31,7 +31,7 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "FUNCTION", value_enum)]
     pub(crate) function: Function,
 
-    /// The units that it is about, by their ids [default: all of the resource; for `health` of all resources]
+    /// The units that it is about, by their ids [default: all of the resource; for `health` and `examine` of all resources]
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
 
@@ -88,4 +88,6 @@ pub(crate) enum Function {
     Prepare,
     /// Undo what a container left (`lifecycle`)
     Release,
+    /// What is not as it should be with units that work (`conditions`)
+    Examine,
 }

@@ -132,3 +132,25 @@ pub struct Setting {
     /// At most 10 KiB.
     pub json: String,
 }
+
+/// What a condition asks for, as far as the policy lets it go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// It is there to be read.
+    Inform,
+    /// No new claim gets the unit, unless it tolerates that.
+    NoNew,
+    /// Pods that have it end, too.
+    Evict,
+}
+
+/// What is not as it should be with a unit that works.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// Lower-case letters, digits and dashes, at most 63 bytes: the same for the same, whichever unit has it.
+    pub key: String,
+    /// What it asks for.
+    pub effect: Effect,
+    /// For people, of at most 256 bytes.
+    pub message: String,
+}

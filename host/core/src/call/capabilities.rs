@@ -224,7 +224,8 @@ impl Capabilities for CallHost {
         let line = escape(message, 1024);
         self.grants.hear(level, false, &line);
         // In a look a component says the same in each call; in an allocation each line is news.
-        let is_look = matches!(self.kind, CallKind::Enumerate | CallKind::Health | CallKind::Choose);
+        let is_look =
+            matches!(self.kind, CallKind::Enumerate | CallKind::Health | CallKind::Examine | CallKind::Choose);
         let is_repeated = || {
             let mut lines = self.grants.lines.lock();
             lines.line(&line, LATELY, Instant::now()).is_none()

@@ -56,7 +56,7 @@ impl Plugin {
             let node = &self.calls.grants.node;
             let told = resource.scheduled.as_ref().map(|scheduled| scheduled.told(core.name(), node, name, pool));
             let mut list = DeviceList::default();
-            for (unit, Published { causes, .. }) in snapshot.units() {
+            for (unit, Published { causes, conditions, .. }) in snapshot.units() {
                 if causes.has(Cause::IdTaken) {
                     continue;
                 }
@@ -74,10 +74,11 @@ impl Plugin {
                         let held = held.or_else(|| other.map(|other| format!("who has {other}").into()));
                         let is_faulty = FAULTS.iter().any(|cause| causes.has(*cause));
                         let (wholes, is_claimed) = (wholes.wholes(&unit.id), claimed.contains(&unit.id));
-                        if held.is_none() && !is_faulty && wholes.is_empty() {
+                        if held.is_none() && !is_faulty && wholes.is_empty() && conditions.is_empty() {
                             return Arc::clone(facts);
                         }
-                        Arc::new(Facts { held, is_faulty, wholes, is_claimed, ..(**facts).clone() })
+                        let conditions = Arc::clone(conditions);
+                        Arc::new(Facts { held, is_faulty, wholes, is_claimed, conditions, ..(**facts).clone() })
                     });
                     let in_use = || {
                         let who = taken_by(taken, &id, replicas, None).filter(|_| told.is_none())?;

@@ -6,7 +6,7 @@ use super::{Order, Plugin};
 use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
-use crate::look::{Found, all_verdicts};
+use crate::look::{FailedLook, Found, calls_for, findings};
 use crate::status::State;
 use crate::survey::Surveyed;
 use devgate_policy::PluginPolicy;
@@ -181,11 +181,11 @@ impl Plugin {
         // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
         let units = self.units.inventory().units();
         let offered: HashMap<_, _> = units.map(|unit| (unit.id.clone(), Arc::clone(unit))).collect();
-        for (units, verdicts) in candidate.found.verdicts {
-            for (unit, verdict) in units.iter().zip(verdicts) {
+        for (units, findings) in candidate.found.findings {
+            for (unit, finding) in units.iter().zip(findings) {
                 let same = offered.get(&unit.id).is_some_and(|offered| offered.is_same_hardware(unit));
                 if same && !self.units.has_verdict(&unit.id) {
-                    self.apply_verdicts(std::slice::from_ref(unit), &[verdict]);
+                    self.apply(std::slice::from_ref(unit), &[finding]);
                 }
             }
         }
@@ -272,15 +272,17 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
     });
     let (inventory, rejected) = asked.await.map_err(|error| failed("enumerate", error))?;
     let pools = inventory.stocked();
-    let asked = calls.calls(calls.limits(), pools.len(), move |host| {
+    let count = calls_for(component.as_ref(), &calls.grants, pools.len());
+    let asked = calls.calls(calls.limits(), count, move |host| {
         let on_trial = || {
             let mut host = host();
             host.on_trial();
             host
         };
-        all_verdicts(component.as_ref(), &on_trial, &pools)
+        findings(component.as_ref(), &on_trial, &pools)
     });
-    let verdicts = asked.await.flatten().map_err(|error| failed("health", error))?;
-    candidate.found = Found { inventory, rejected: rejected.into_iter().collect(), verdicts };
+    let found = asked.await.map_err(FailedLook::from).flatten();
+    let findings = found.map_err(|FailedLook { call, error }| failed(call.as_str(), error))?;
+    candidate.found = Found { inventory, rejected: rejected.into_iter().collect(), findings };
     Ok(candidate)
 }

@@ -2,7 +2,9 @@
 
 use crate::registry::Cores;
 use crate::resource::Core;
-use crate::status::{CauseStatus, ComponentStatus, DeviceStatus, PluginStatus, ResourceStatus, State, When};
+use crate::status::{
+    CauseStatus, ComponentStatus, ConditionStatus, DeviceStatus, PluginStatus, ResourceStatus, State, When,
+};
 use crate::unit_table::{Published, Snapshot};
 use crate::units::{Cause, UnitRecord};
 use devgate_policy::ComponentSource;
@@ -86,6 +88,7 @@ fn resource(core: &Core, name: &ResourceName, snapshot: &Snapshot, held: &BTreeS
         id: unit.id.to_string(),
         unhealthy: published.causes.reason().map(ToString::to_string),
         causes: CauseStatus::of(&published.causes),
+        conditions: published.conditions.iter().map(ConditionStatus::of).collect(),
         settling: published.settling,
         since: published.since,
         numa_nodes: unit.numa_nodes.clone(),

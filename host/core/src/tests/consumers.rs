@@ -1,5 +1,6 @@
 //! Consumers that say themselves when they are done: a front end that is none, and whose word is all that there is.
 
+mod conditions;
 mod counted;
 mod ends;
 mod settings;

@@ -11,7 +11,7 @@ use devgate_fake_node::RecordedNode;
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, Policy, PolicyFile};
 use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
-use devgate_types::{CallError, Edits, HostFault, Pool, Setting, Unit, Verdict};
+use devgate_types::{CallError, Condition, Edits, HostFault, Pool, Setting, Unit, Verdict};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -145,6 +145,7 @@ type Health = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Vec<Verdict>, Cal
 type Choose = dyn Fn(&[Unit], &[String], u32) -> Result<Vec<String>, CallError> + Send + Sync;
 type Lifecycle = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<(), CallError> + Send + Sync;
 type Allocate = dyn Fn(&mut dyn Capabilities, &[Unit]) -> Result<Edits, CallError> + Send + Sync;
+type Examine = dyn Fn(&[Unit]) -> Result<Vec<Vec<Condition>>, CallError> + Send + Sync;
 type AllocateWith = dyn Fn(&[Unit], &[Setting]) -> Result<Edits, CallError> + Send + Sync;
 
 /// A component whose calls are closures.
@@ -156,6 +157,7 @@ pub(crate) struct Fake {
     /// In its place where there are settings.
     pub(crate) allocate_with: Box<AllocateWith>,
     pub(crate) choose: Box<Choose>,
+    pub(crate) examine: Box<Examine>,
     pub(crate) prepare: Box<Lifecycle>,
     pub(crate) release: Box<Lifecycle>,
 }
@@ -173,6 +175,7 @@ impl Fake {
                 Ok(Edits { env, ..Edits::default() })
             }),
             allocate_with: Box::new(|_, _| Err(CallError::Host(HostFault("exports no parameters".into())))),
+            examine: Box::new(|_| Err(CallError::Host(HostFault("exports no conditions".into())))),
             choose: Box::new(|_, _, _| Err(CallError::Host(HostFault("exports no preference".into())))),
             prepare: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
             release: Box::new(|_, _| Err(CallError::Host(HostFault("exports no lifecycle".into())))),
@@ -214,6 +217,7 @@ impl Component for Fake {
             }
             CallKind::Allocate => output.edits = (self.allocate)(host, units)?,
             CallKind::Choose => output.choice = (self.choose)(units, call.must_include, call.size)?,
+            CallKind::Examine => output.conditions = (self.examine)(units)?,
             CallKind::Prepare => (self.prepare)(host, units)?,
             CallKind::Release => (self.release)(host, units)?,
         }

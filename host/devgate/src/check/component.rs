@@ -37,6 +37,9 @@ pub(super) struct ComponentFacts {
     /// Whether it takes what claims say.
     #[serde(skip)]
     parameters: bool,
+    /// Whether it says conditions.
+    #[serde(skip)]
+    conditions: bool,
 }
 
 pub(super) fn look(
@@ -146,6 +149,7 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
     }
     facts.lifecycle = contents.profile.as_ref().is_ok_and(|profile| profile.lifecycle);
     facts.parameters = contents.profile.as_ref().is_ok_and(|profile| profile.parameters);
+    facts.conditions = contents.profile.as_ref().is_ok_and(|profile| profile.conditions);
     if let Err(refusal) = contents.profile {
         let message = format!("{}: {refusal}", facts.file);
         findings.push(Finding::error("component-exports", at, message));
@@ -186,6 +190,11 @@ pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &m
     let told = policy.dra.as_ref().is_some_and(|dra| dra.parameters == Parameters::Component);
     if told && facts.known && !facts.parameters {
         let message = "dra.parameters is component, and the component never exports devgate:plugin/parameters: a claim that has some gets nothing";
+        findings.push(Finding::warning("grant-unused", at, message.to_owned()));
+    }
+    let named = policy.dra.as_ref().is_some_and(|dra| !dra.conditions.is_empty());
+    if named && facts.known && !facts.conditions {
+        let message = "dra.conditions names some, and the component never exports devgate:plugin/conditions";
         findings.push(Finding::warning("grant-unused", at, message.to_owned()));
     }
     for word in &policy.wasi {

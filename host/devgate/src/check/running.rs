@@ -8,8 +8,8 @@ use super::finding::Finding;
 use crate::components::Components;
 use crate::output::beyond;
 use crate::survey;
-use devgate_core::status::Nothing;
-use devgate_core::{Outcome, Surveyed};
+use devgate_core::status::{ConditionStatus, Nothing};
+use devgate_core::{Outcome, Surveyed, SurveyedUnit};
 use devgate_node::Node;
 use devgate_policy::{Facts, PluginPolicy, Policy};
 use devgate_runner::Runners;
@@ -38,17 +38,24 @@ pub(super) struct Published {
     /// As text, by their names.
     pub(super) attributes: BTreeMap<String, String>,
     pub(super) capacity: BTreeMap<String, u64>,
+    /// What is not as it should be with it.
+    pub(super) conditions: Vec<ConditionStatus>,
 }
 
 impl Published {
-    fn of(id: &str, facts: &Facts) -> Self {
+    fn of(unit: &SurveyedUnit, facts: &Facts) -> Self {
         let text = |value: &AttributeValue| match value {
             AttributeValue::Int(number) => number.to_string(),
             AttributeValue::Bool(is) => is.to_string(),
             AttributeValue::Text(text) | AttributeValue::Version(text) => text.clone(),
         };
         let attributes = facts.attributes.iter().map(|(name, value)| (name.clone(), text(value)));
-        Self { id: id.to_owned(), attributes: attributes.collect(), capacity: facts.capacity.clone() }
+        Self {
+            id: unit.record.id.to_string(),
+            attributes: attributes.collect(),
+            capacity: facts.capacity.clone(),
+            conditions: unit.conditions.iter().map(ConditionStatus::of).collect(),
+        }
     }
 }
 
@@ -145,13 +152,14 @@ fn labels(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy)
 
 /// What schedulers would be told of its units, and what they would not although the policy names it.
 fn published(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
-    let told = surveyed.units.iter().filter_map(|unit| Some((unit.record.id.as_str(), unit.facts.as_ref()?)));
+    let told = surveyed.units.iter().filter_map(|unit| Some((unit, unit.facts.as_ref()?)));
     let mut missing = Vec::new();
-    for (id, facts) in told {
+    for (unit, facts) in told {
+        let id = &unit.record.id;
         let so = if facts.is_less { ", and it is not published" } else { "" };
         missing.extend(facts.missing.iter().map(|what| format!("id {id}: dra: {what}{so}")));
         if !facts.is_less {
-            report.published.push(Published::of(id, facts));
+            report.published.push(Published::of(unit, facts));
         }
     }
     let more = beyond(missing.len(), SHOWN).map(|more| format!("and {more} more of this kind"));

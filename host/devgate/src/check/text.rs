@@ -76,8 +76,10 @@ fn published(report: &PluginReport) -> impl Iterator<Item = [String; 2]> {
         let capacity = unit.capacity.iter().map(|(name, amount)| format!("{name}: {amount}"));
         let facts: Vec<_> =
             unit.attributes.iter().map(|(name, value)| format!("{name}={value}")).chain(capacity).collect();
+        let conditions = unit.conditions.iter();
+        let conditions = conditions.map(|of| format!("; {} ({}): {}", of.key, of.effect, of.message));
         let facts = if facts.is_empty() { "what the host knows itself".to_owned() } else { facts.join(", ") };
-        format!("{}  {facts}", unit.id)
+        format!("{}  {facts}{}", unit.id, conditions.collect::<String>())
     });
     first.chain(more).map(|line| ["published".to_owned(), line])
 }

@@ -1,9 +1,11 @@
 //! What people read: what is wrong first, and no more lines than a screen has where nothing is.
 
+mod device;
+
 use crate::monitoring::{About, Condition, Report, unpublished, unregistered};
 use crate::output::{BAD, beyond, columns, count, program};
 use clap::builder::styling::Style;
-use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, Settling, State, When};
+use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, State, When};
 use devgate_device_plugin::Phase;
 use devgate_dra::DriverStatus;
 use std::fmt::Write;
@@ -158,10 +160,9 @@ fn devices(text: &mut String, resource: &ResourceStatus, report: &Report) {
         kubelet(&resource.name, report)
     );
     // What is wrong, then who has what; the rest is only counted.
-    let (bad, good): (Vec<_>, Vec<_>) =
-        resource.devices.iter().partition(|device| device.unhealthy.is_some() || device.settling.is_some());
+    let (bad, good): (Vec<_>, Vec<_>) = resource.devices.iter().partition(|device| device::is_odd(device));
     let told: Vec<_> = bad.into_iter().chain(good.into_iter().filter(is_held)).collect();
-    let rows = told.iter().take(SHOWN).map(|device| device_row(device, report.now));
+    let rows = told.iter().take(SHOWN).map(|device| device::row(device, report.now));
     *text += &columns(4, &rows.collect::<Vec<_>>());
     if let Some(more) = beyond(told.len(), SHOWN) {
         let _ = writeln!(text, "    … and {more} more (--output json has all)");
@@ -187,27 +188,6 @@ fn labels(text: &mut String, plugin: &PluginStatus) {
     if let Some(problem) = &labels.problem {
         let _ = writeln!(text, "  labels {BAD}NOT{BAD:#} told: {problem}");
     }
-}
-
-fn device_row(device: &DeviceStatus, now: When) -> [String; 2] {
-    let since = device.since.map(|since| format!(" for {}", short(since.ago(now))));
-    let since = since.unwrap_or_default();
-    let mut says = match &device.unhealthy {
-        Some(why) => format!("{BAD}UNHEALTHY{BAD:#}{since}: {why}"),
-        None => format!("healthy{since}"),
-    };
-    match device.settling {
-        Some(Settling::Suspect) => says += ", but found unhealthy a moment ago (health.unhealthy-after)",
-        Some(Settling::Recovering) => says += "; found healthy again, for not long enough yet (health.healthy-after)",
-        None => {}
-    }
-    let holders = device.held_by();
-    if !holders.is_empty() {
-        let _ = write!(says, "; held by {}", holders.join(", "));
-    } else if device.held {
-        says += "; handed out";
-    }
-    [device.id.clone(), says]
 }
 
 fn kubelet(resource: &str, report: &Report) -> String {

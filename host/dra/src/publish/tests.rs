@@ -2,6 +2,7 @@ use super::*;
 use crate::inventory::DriverOffers;
 use crate::inventory::tests::{Fixed, NAME};
 use devgate_core::offer::{DeviceList, Facts};
+use devgate_types as found;
 
 const START: Duration = Duration::from_secs(0);
 
@@ -101,6 +102,48 @@ fn taints_say_what_keeps_pods_away() {
     assert_eq!(both.attributes["driver"], Value::Version("1.2.3".into()));
     assert_eq!(both.attributes["ecc"], Value::Bool(true));
     assert_eq!(both.capacity["memory"], 1 << 34);
+}
+
+fn conditions(all: &[(&str, found::Effect)]) -> Inventory {
+    let condition = |(key, effect): &(&str, found::Effect)| found::Condition {
+        key: (*key).to_owned(),
+        effect: *effect,
+        message: "as it is".into(),
+    };
+    let conditions = all.iter().map(condition).collect();
+    inventory(None, false, Facts { conditions, ..Facts::default() })
+}
+
+#[test]
+fn dra37_conditions_that_flap_cost_two_lists_a_minute_in_the_end_however_many_they_are() {
+    use found::Effect::{Evict, NoNew};
+    // Each other look another key, and another effect of the same.
+    let at = |tenth: u64| match tenth / 10 % 3 {
+        0 => conditions(&[]),
+        1 => conditions(&[("worn", NoNew), ("hot", Evict)]),
+        _ => conditions(&[("worn", Evict)]),
+    };
+    let late: Vec<_> = published_at(1_800, at).into_iter().filter(|at| *at > 600.0).collect();
+    // Each of the three comes and goes by itself.
+    assert!(late.len() <= 3 * 41, "{}: {late:?}", late.len());
+    // What only says more in words, or informs, is not published.
+    let at = |tenth: u64| conditions(if tenth % 2 == 0 { &[("worn", found::Effect::Inform)] } else { &[] });
+    assert_eq!(published_at(60, at), [0.0]);
+}
+
+#[test]
+fn a_condition_is_seen_at_once_with_its_strongest_effect_and_the_strongest_are_told() {
+    use found::Effect::{Evict, Inform, NoNew};
+    let taints = |all: &[(&str, found::Effect)]| {
+        let published = Lists::new().next(&conditions(all), &|_| true, Instant::now()).published.unwrap();
+        let taints = published.devices[0].taints.iter();
+        taints.map(|taint| format!("{}:{:?}", taint.key, taint.effect)).collect::<Vec<_>>()
+    };
+    assert_eq!(taints(&[("a", Inform), ("b", NoNew)]), ["gpu.vendor.com/b:NoSchedule"]);
+    let five = [("a", NoNew), ("b", NoNew), ("c", NoNew), ("d", NoNew), ("e", Evict)];
+    let (first, rest) = ("gpu.vendor.com/e:NoExecute", ["a", "b", "c"]);
+    let rest = rest.map(|key| format!("gpu.vendor.com/{key}:NoSchedule"));
+    assert_eq!(taints(&five), [&[first.to_owned()][..], &rest].concat());
 }
 
 #[test]

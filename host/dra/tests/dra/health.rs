@@ -3,9 +3,12 @@
 use crate::devices::{DRIVER, GPU, Listed};
 use crate::fake_agent::given;
 use crate::world::{LONG, World};
+use devgate_core::offer::Facts;
 use devgate_kubelet::api::dra::health::dra_resource_health_client::DraResourceHealthClient;
 use devgate_kubelet::api::dra::health::{HealthStatus, NodeWatchResourcesRequest, NodeWatchResourcesResponse};
 use devgate_kubelet::transport;
+use devgate_types::{Condition, Effect};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tonic::Streaming;
 
@@ -57,6 +60,14 @@ async fn dra26_all_that_claims_have_is_told_at_once_and_at_each_change() {
     }
     assert!(messages.len() <= 2, "{}", messages.len());
     assert!(messages.iter().all(|told| told.len() == 2 && told[0].1 == unhealthy));
+    // What is not as it should be with what works is told as well.
+    let worn = Condition { key: "worn".into(), effect: Effect::NoNew, message: "as it is".into() };
+    world.gpus.change("gpu0", |device| {
+        device.unhealthy = None;
+        device.facts = Some(Arc::new(Facts { conditions: [worn.clone()].into(), ..Facts::default() }));
+    });
+    messages.push(next(&mut stream).await);
+    assert_eq!(messages.last().unwrap()[0], is("gpu0", fine, "worn: as it is"));
     // Another stream has it all.
     assert_eq!(next(&mut open(&world).await).await, *messages.last().unwrap());
     world.devices.offer(&[Listed::new(GPU, Some(DRIVER), &["gpu0"])]);

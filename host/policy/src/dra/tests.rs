@@ -2,7 +2,7 @@
 
 use crate::tests::{plugin, read, with};
 use crate::{Dra, Parameters, UnitFacts};
-use devgate_types::ResourceName;
+use devgate_types::{Condition, Effect, ResourceName};
 use proptest::prelude::*;
 
 fn dra(lines: &str) -> Dra {
@@ -66,6 +66,20 @@ fn what_does_not_fit_is_left_out_and_takes_the_unit_along_where_it_is_required()
     not told of
     "#);
     assert!(told(&dra("attributes: {a: \"{property.b}\"}"), &[]).contains("there is no property \"b\""));
+}
+
+#[test]
+fn a_condition_goes_as_far_as_the_policy_says_and_no_further() {
+    let dra = dra("conditions: {worn: None, remap-pending: NoSchedule, lost: NoExecute}");
+    let granted = |key: &str, effect| {
+        let condition = Condition { key: key.into(), effect, message: "why".into() };
+        dra.granted(condition).map(|condition| condition.effect)
+    };
+    assert_eq!(granted("worn", Effect::Evict), Some(Effect::Inform));
+    assert_eq!(granted("remap-pending", Effect::Evict), Some(Effect::NoNew));
+    assert_eq!(granted("lost", Effect::Evict), Some(Effect::Evict));
+    assert_eq!(granted("lost", Effect::NoNew), Some(Effect::NoNew));
+    assert_eq!(granted("other", Effect::Evict), None);
 }
 
 #[test]

@@ -123,6 +123,7 @@ pub(crate) const DRA: Section = Section {
         key("admin-access", Kind::Flag),
         key("shares", Kind::Number(1, 4_096)),
         key("parameters", Kind::OneOf(&["refuse", "ignore", "component"])),
+        key("conditions", Kind::NamedWords(&["None", "NoSchedule", "NoExecute"])),
     ],
 };
 

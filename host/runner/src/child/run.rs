@@ -144,6 +144,7 @@ fn loading(host: &mut Socket, code: &mut File) -> Result<Loading, ChildError> {
             preference: load.preference,
             lifecycle: load.lifecycle,
             parameters: load.parameters,
+            conditions: load.conditions,
             wasi: load.wasi,
             sha256: None,
         },
@@ -192,7 +193,9 @@ fn finish(host: &mut Socket, outcome: Result<(Output, Cost), CallError>) -> Resu
         Ok((output, cost)) => {
             let verdicts = output.verdicts.into_iter().map(of_verdict);
             let choice = output.choice.into_iter().map(item::Item::Choice);
+            let conditions = output.conditions.iter().map(|list| item::Item::Conditions(list.as_slice().into()));
             let items = of_pools(output.pools).into_iter().chain(verdicts).chain(of_edits(output.edits)).chain(choice);
+            let items = items.chain(conditions);
             for item in items {
                 host.add(&said(from_runner::Kind::Item(wire::Item { item: Some(item) })))?;
             }

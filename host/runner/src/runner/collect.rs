@@ -31,7 +31,7 @@ impl Collected {
         let left = self.left.checked_sub(size.saturating_add(BESIDES));
         self.left = left.ok_or("its answer is longer than limits.transfer lets any be")?;
         let item = item.item.ok_or(OTHER)?;
-        let Output { pools, verdicts, edits, choice } = &mut self.output;
+        let Output { pools, verdicts, edits, choice, conditions } = &mut self.output;
         match (self.kind, item) {
             (CallKind::Enumerate, Item::Pool(resource)) => {
                 pools.push(Pool { resource, units: Vec::new(), shared_nodes: Vec::new(), properties: Vec::new() })
@@ -44,6 +44,7 @@ impl Collected {
             (CallKind::Allocate, Item::Cdi(name)) => edits.cdi.push(name),
             (CallKind::Allocate, Item::EditsProperty(property)) => edits.properties.push(property.into()),
             (CallKind::Choose, Item::Choice(id)) => choice.push(id),
+            (CallKind::Examine, Item::Conditions(of_unit)) => conditions.push(of_unit.into()),
             _ => return Err(OTHER),
         }
         Ok(())

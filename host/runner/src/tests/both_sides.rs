@@ -6,8 +6,8 @@ use crate::runner::{Ended, Interfaces, Lane, Wanted};
 use crate::socket::Socket;
 use devgate_types::component::{Call, CallKind, Capabilities, Cost, Denied, LogLevel, Output};
 use devgate_types::{
-    ByteSize, CallError, DeviceHandle, Edits, Failure, FailureKind, GuestFault, Limit, Limits, MountHandle, NodeHandle,
-    Origin, Pool, Property, Setting, Unit, Verdict,
+    ByteSize, CallError, Condition, DeviceHandle, Edits, Effect, Failure, FailureKind, GuestFault, Limit, Limits,
+    MountHandle, NodeHandle, Origin, Pool, Property, Setting, Unit, Verdict,
 };
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -103,6 +103,15 @@ fn curious(call: &Call<'_>, mut host: Box<dyn Capabilities>) -> Result<(Output, 
             output.choice = call.units.iter().map(|unit| unit.id.clone()).collect();
             output.choice.extend_from_slice(call.must_include);
             output.choice.push(call.size.to_string());
+        }
+        CallKind::Examine => {
+            let condition = |(n, effect): (usize, Effect)| Condition {
+                key: format!("key-{n}"),
+                effect,
+                message: format!("{effect:?}"),
+            };
+            let all = || Effect::ALL.into_iter().enumerate().map(condition);
+            output.conditions = call.units.iter().map(|unit| all().take(unit.backing.len()).collect()).collect();
         }
         CallKind::Prepare if call.resource == "fails" => {
             return Err(CallError::Failed(Failure::new(FailureKind::Busy, "later")));

@@ -1,5 +1,6 @@
 //! Connects a component to the interfaces that it was granted, and to no others.
 
+use crate::bindings::conditions::WithConditionsIndices;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::parameters::WithParametersIndices;
 use crate::bindings::preference::WithPreferenceIndices;
@@ -27,6 +28,7 @@ pub(super) struct Linked {
     pub(super) preference: Option<WithPreferenceIndices>,
     pub(super) lifecycle: Option<WithLifecycleIndices>,
     pub(super) parameters: Option<WithParametersIndices>,
+    pub(super) conditions: Option<WithConditionsIndices>,
 }
 
 /// Links `component`, whose imports have all been granted.
@@ -40,20 +42,16 @@ pub(super) fn link(
         .map_err(|error| Refusal::Host(format!("cannot link: {}", message(format_args!("{error:#}")))))?;
     let component = linker.instantiate_pre(component).map_err(|error| mismatch(&error))?;
     // Where it is there it must be right: an export of another type is not the same as none.
-    let preference = match profile.preference {
-        true => Some(WithPreferenceIndices::new(&component).map_err(|error| export_mismatch("preference", &error))?),
-        false => None,
-    };
-    let lifecycle = match profile.lifecycle {
-        true => Some(WithLifecycleIndices::new(&component).map_err(|error| export_mismatch("lifecycle", &error))?),
-        false => None,
-    };
-    let parameters = match profile.parameters {
-        true => Some(WithParametersIndices::new(&component).map_err(|error| export_mismatch("parameters", &error))?),
-        false => None,
-    };
+    let preference = optional(profile.preference, "preference", || WithPreferenceIndices::new(&component))?;
+    let lifecycle = optional(profile.lifecycle, "lifecycle", || WithLifecycleIndices::new(&component))?;
+    let parameters = optional(profile.parameters, "parameters", || WithParametersIndices::new(&component))?;
+    let conditions = optional(profile.conditions, "conditions", || WithConditionsIndices::new(&component))?;
     let plugin = PluginComponentPre::new(component).map_err(|error| mismatch(&error))?;
-    Ok(Linked { plugin, preference, lifecycle, parameters })
+    Ok(Linked { plugin, preference, lifecycle, parameters, conditions })
+}
+
+fn optional<T>(is_there: bool, name: &str, find: impl FnOnce() -> wasmtime::Result<T>) -> Result<Option<T>, Refusal> {
+    is_there.then(find).transpose().map_err(|error| export_mismatch(name, &error))
 }
 
 /// Only what this component imports: what it was not granted is not there, whatever else goes wrong.

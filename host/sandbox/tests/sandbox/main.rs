@@ -13,6 +13,7 @@ mod guest;
 mod about;
 mod calls;
 mod capabilities;
+mod conditions;
 mod files;
 mod hostile;
 mod inspecting;

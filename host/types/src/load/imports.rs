@@ -177,13 +177,21 @@ fn need_of_wasi(interface: Interface<'_>, grants: &dyn Fn(&str) -> Grant) -> Nee
     })
 }
 
-/// The version of the contract that the component names, in its exports before its imports: tools raise those of imports to
+/// The newest version of the contract that the component names, in its exports before its imports: tools raise those of imports to
 /// the newest that any part needs.
 pub(super) fn contract_of(scan: &Scan) -> Option<&str> {
-    let mut names = scan.exports.iter().chain(&scan.imports);
-    let ours = |name: &'_ str| Interface::parse(name).is_some_and(|interface| interface.package == "devgate:plugin");
-    let name = names.find(|name| ours(name))?;
-    Interface::parse(name).map(|interface| interface.version)
+    newest(&scan.exports).or_else(|| newest(&scan.imports))
+}
+
+fn newest(names: &[String]) -> Option<&str> {
+    let interfaces = names.iter().filter_map(|name| Interface::parse(name));
+    let ours = interfaces.filter(|interface| interface.package == "devgate:plugin");
+    ours.map(|interface| interface.version).max_by_key(|version| numbers(version))
+}
+
+/// A version's numbers, as they count.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').map(|number| number.parse().unwrap_or_default()).collect()
 }
 
 /// What the component is, by the names of its imports and exports. Fails with [`Refusal::Export`] where it exports no `plugin`, or that of
@@ -209,6 +217,7 @@ pub fn profile(scan: &Scan) -> Result<Profile, Refusal> {
         preference: exports("preference"),
         lifecycle: exports("lifecycle"),
         parameters: exports("parameters"),
+        conditions: exports("conditions"),
         wasi: scan.imports.iter().any(|import| import.starts_with("wasi:")),
         sha256: None,
     })

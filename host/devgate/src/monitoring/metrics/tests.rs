@@ -40,6 +40,7 @@ pub(crate) fn one() -> Report {
         id: id.into(),
         unhealthy: unhealthy.map(str::to_owned),
         causes: Vec::new(),
+        conditions: Vec::new(),
         settling: None,
         since: unhealthy.map(|_| at(55)),
         numa_nodes: BTreeSet::from([0]),

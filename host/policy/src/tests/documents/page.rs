@@ -83,6 +83,7 @@ fn kind(key: &Key) -> String {
         Kind::Many(_) => "list".to_owned(),
         Kind::Named(_) => "names with a mapping each".to_owned(),
         Kind::Labels(_) => "names with text or a mapping each".to_owned(),
+        Kind::NamedWords(words) => format!("names with `{}` each", words.join("`, `")),
         Kind::NamedPatterns => "names with pattern(s) each".to_owned(),
         Kind::Rules => "keys with a rule each".to_owned(),
     }

@@ -82,6 +82,7 @@ fn kind(page: &str, kind: Kind) -> Value {
         Kind::Labels(inner) => json!({
             "type": "object", "additionalProperties": { "anyOf": [text(), section(page, inner)] },
         }),
+        Kind::NamedWords(words) => json!({ "type": "object", "additionalProperties": { "enum": words } }),
         Kind::NamedPatterns => json!({ "type": "object", "additionalProperties": one_or_several(&text()) }),
         // An empty text may be meant in a list.
         Kind::Rules => json!({
