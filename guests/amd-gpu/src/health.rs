@@ -7,7 +7,7 @@ use crate::mode::Mode;
 use crate::ras::{self, BadPages};
 use crate::{DRIVER, PCI, survey};
 use devgate_drm::Resets;
-use devgate_sdk::{Device, Error, Presence, Unit, Verdict, hardware};
+use devgate_sdk::{Condition, Device, Effect, Error, Presence, Unit, Verdict, hardware};
 use std::collections::BTreeMap;
 
 /// How much of the list of bad pages is read: 2,000 lines and more, of which a few would be too many.
@@ -152,9 +152,7 @@ fn lines(read: impl Fn(u64) -> Result<Vec<u8>, Error>) -> Result<String, Error> 
 
 /// The pages of memory that the GPU has lost, which is a fact of its board: they are bad after a restart as well.
 fn pages(function: &Device, address: &str, config: &Config) -> Answer<()> {
-    let text = lines(|offset| function.attribute_bytes("ras/gpu_vram_bad_pages", offset, CHUNK));
-    let text = text.or_else(|error| unknown(error.message))?;
-    let pages = BadPages::of(&text);
+    let pages = bad_pages(function).or_else(|error| unknown(error.message))?;
     if pages.in_use > 0 {
         return unhealthy(format!("GPU {address} has {} bad pages of memory that it cannot reserve", pages.in_use));
     }
@@ -164,6 +162,23 @@ fn pages(function: &Device, address: &str, config: &Config) -> Answer<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn bad_pages(function: &Device) -> Result<BadPages, Error> {
+    let text = lines(|offset| function.attribute_bytes("ras/gpu_vram_bad_pages", offset, CHUNK))?;
+    Ok(BadPages::of(&text))
+}
+
+/// What is not as it should be with a GPU that works. What cannot be read its health says.
+pub(crate) fn conditions(address: &str) -> Vec<Condition> {
+    let pages = hardware::device_by_name(PCI, address).and_then(|function| bad_pages(&function));
+    let pages = pages.unwrap_or_default();
+    let bad = (pages.all > 0).then(|| Condition {
+        key: "bad-pages".to_owned(),
+        effect: Effect::NoNew,
+        message: format!("GPU {address} has lost {} pages of memory", pages.all),
+    });
+    bad.into_iter().collect()
 }
 
 /// Whether its GPU is still divided as it was when the part was listed. What a pod holds stays what it was for the host, so this

@@ -12,7 +12,9 @@ mod mode;
 mod ras;
 mod survey;
 
-use devgate_sdk::{Edits, Error, Plugin, Pool, Preference, Unit, Verdict, log};
+use devgate_sdk::{Condition, Conditions, Edits, Error, Plugin, Pool, Preference, Unit, Verdict, log};
+
+use std::collections::BTreeMap;
 
 /// The bus of the GPUs, and that of partitions other than a GPU's first.
 const PCI: &str = "pci";
@@ -63,7 +65,18 @@ impl Preference for AmdGpu {
     }
 }
 
-devgate_sdk::export!(AmdGpu: preference);
+impl Conditions for AmdGpu {
+    fn examine(_resource: String, units: Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error> {
+        let mut known = BTreeMap::new();
+        let of = |unit: &Unit| match unit.property("pci") {
+            Some(address) => known.entry(address.to_owned()).or_insert_with(|| health::conditions(address)).clone(),
+            None => Vec::new(),
+        };
+        Ok(units.iter().map(of).collect())
+    }
+}
+
+devgate_sdk::export!(AmdGpu: preference, conditions);
 
 #[cfg(test)]
 mod tests;

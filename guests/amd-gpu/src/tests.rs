@@ -1,7 +1,7 @@
 //! The component against its own policy and recorded nodes, through the grants that it has in production.
 
 use crate::AmdGpu;
-use devgate_testing::{Rig, Survey};
+use devgate_testing::{Condition, Effect, Rig, Survey};
 
 const POLICY: &str = include_str!("../policy.yaml");
 const MI210: &str = include_str!("../nodes/mi210.umockdev");
@@ -269,6 +269,23 @@ fn a_long_list_of_bad_pages_is_read_to_its_end() {
     let list: String = (0..500).map(page).collect();
     rig.set("pci/0000:63:00.0", "ras/gpu_vram_bad_pages", &list);
     assert!(reason(&rig.survey(), "0000:63:00.0").contains("has 1 bad pages of memory that it cannot reserve"));
+}
+
+#[test]
+fn a_gpu_that_has_lost_memory_works_and_says_so() {
+    let dra = "    dra: {driver: gpu.amd.com, conditions: {bad-pages: NoSchedule}}\n    kernel-log:";
+    let mut rig = Rig::of::<AmdGpu>(&with("    kernel-log:", dra), "amd", MI210);
+    let found = |survey: &Survey| {
+        assert!(survey.units.iter().all(|unit| unit.is_healthy()), "{survey}");
+        survey.units.iter().flat_map(|unit| unit.conditions.clone()).collect::<Vec<_>>()
+    };
+    assert!(found(&rig.survey()).is_empty());
+    rig.set("pci/0000:63:00.0", "ras/gpu_vram_bad_pages", "0x00000001 : 0x00001000 : R\n");
+    let survey = rig.survey();
+    let message = "GPU 0000:63:00.0 has lost 1 pages of memory".to_owned();
+    let expected = Condition { key: "bad-pages".to_owned(), effect: Effect::NoNew, message };
+    assert_eq!(found(&survey), [expected.clone()]);
+    assert_eq!(survey.unit("0000:63:00.0").conditions, [expected]);
 }
 
 #[test]

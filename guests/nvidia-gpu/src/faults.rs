@@ -2,7 +2,7 @@
 
 use crate::line::{Said, Slot, meaning};
 use crate::machine::Machine;
-use crate::xid::{self, Action, FALLEN, Severity};
+use crate::xid::{self, Action, FALLEN, REMAPPED, Severity};
 use devgate_sdk::kernel_log::Event;
 use devgate_sdk::{Error, ErrorKind};
 use serde_json::{Value, json};
@@ -48,6 +48,8 @@ pub(crate) struct Faults {
     boot: String,
     cursor: String,
     gpus: BTreeMap<Slot, Fault>,
+    /// GPUs that have remapped rows of their memory, which takes effect when they are reset.
+    remapped: BTreeSet<Slot>,
     /// Whether lines were lost, so that a GPU of this look's resource may have failed unnoticed.
     pub(crate) gap: bool,
     /// The resources that know already of the last lines that were lost; nothing where none were.
@@ -96,12 +98,23 @@ impl Faults {
         self.gpus.get(&Slot::parse(address)?)
     }
 
+    /// What was stored by the last look.
+    pub(crate) fn stored(machine: &impl Machine) -> Result<Self, Error> {
+        machine.load().map(|blob| Self::parse(&blob))
+    }
+
+    /// Whether a GPU has remapped rows and was not reset since, by its full address.
+    pub(crate) fn has_remapped(&self, address: &str) -> bool {
+        Slot::parse(address).is_some_and(|slot| self.remapped.contains(&slot))
+    }
+
     /// Notes which boot this is; another one than before has made all GPUs good.
     fn boot_now(&mut self, machine: &impl Machine) -> Result<bool, Error> {
         let boot = machine.text(BOOT_ID)?;
         let new = !self.boot.is_empty() && self.boot != boot;
         if new {
             self.gpus.clear();
+            self.remapped.clear();
             self.told = None;
         }
         self.boot = boot;
@@ -144,6 +157,9 @@ impl Faults {
     fn take(&mut self, event: &Event, words: &BTreeMap<u32, Action>) {
         match meaning(&event.captures) {
             Some(Said::Xid { slot, code, severity }) => {
+                if code == REMAPPED && self.remapped.len() < MAX_GPUS {
+                    self.remapped.insert(slot);
+                }
                 let fault = Fault { code, severity, asked: None, time: event.time };
                 self.note(slot, fault, words);
             }
@@ -158,7 +174,10 @@ impl Faults {
                 }
             }
             // Each GPU is reset when the driver takes it over. One that is off the bus is not there to be taken over.
-            Some(Said::Loaded) => self.gpus.retain(|_, fault| fault.action(words) == Action::Restart),
+            Some(Said::Loaded) => {
+                self.gpus.retain(|_, fault| fault.action(words) == Action::Restart);
+                self.remapped.clear();
+            }
             None => {}
         }
     }
@@ -169,6 +188,7 @@ impl Faults {
         let asked = match action {
             0 => {
                 self.gpus.remove(&slot);
+                self.remapped.remove(&slot);
                 return;
             }
             1 | 3 | 4 => Action::Reset,
@@ -197,7 +217,7 @@ impl Faults {
 
     /// All that is kept, but for where in the log it comes from.
     fn known(&self) -> impl PartialEq + use<> {
-        (self.boot.clone(), self.gpus.clone(), self.named, self.told.clone())
+        (self.boot.clone(), self.gpus.clone(), self.remapped.clone(), self.named, self.told.clone())
     }
 
     fn blob(&self) -> Vec<u8> {
@@ -217,7 +237,7 @@ impl Faults {
         let named = self.named.map(|(slot, time)| json!([slot.to_string(), time]));
         let all = json!({
             "version": VERSION, "boot": self.boot, "cursor": self.cursor, "gpus": gpus, "named": named,
-            "gap-told": self.told,
+            "gap-told": self.told, "remapped": self.remapped.iter().map(Slot::to_string).collect::<Vec<_>>(),
         });
         all.to_string().into_bytes()
     }
@@ -249,11 +269,13 @@ impl Faults {
         let named = at(&value, "named");
         let gpus = at(&value, "gpus").as_object();
         let told = at(&value, "gap-told").as_array();
+        let remapped = at(&value, "remapped").as_array().into_iter().flatten();
         let text_of = |name: &Value| name.as_str().map(str::to_owned);
         Self {
             told: told.map(|told| told.iter().filter_map(text_of).collect()),
             boot: text("boot"),
             cursor: text("cursor"),
+            remapped: remapped.filter_map(|slot| Slot::parse(slot.as_str()?)).collect(),
             gpus: gpus.map(|gpus| gpus.iter().filter_map(gpu).collect()).unwrap_or_default(),
             named: at(named, 0).as_str().and_then(Slot::parse).zip(at(named, 1).as_u64()),
             ..Self::default()

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cdi;
+mod conditions;
 mod config;
 mod faults;
 mod health;
@@ -19,7 +20,7 @@ mod vfio;
 mod xid;
 
 use config::Config;
-use devgate_sdk::{Edits, Error, Parameters, Plugin, Pool, Setting, Unit, Verdict, log};
+use devgate_sdk::{Condition, Conditions, Edits, Error, Parameters, Plugin, Pool, Setting, Unit, Verdict, log};
 use faults::Faults;
 use health::Known;
 use machine::Host;
@@ -65,6 +66,17 @@ impl Parameters for NvidiaGpu {
     }
 }
 
+impl Conditions for NvidiaGpu {
+    fn examine(_resource: String, units: Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error> {
+        let known = conditions::Known::of(&Host)?;
+        let of = |unit: &Unit| match unit.backing.first() {
+            Some(function) if !vfio::is_unit(unit) => known.about(function),
+            _ => Vec::new(),
+        };
+        Ok(units.iter().map(of).collect())
+    }
+}
+
 /// How a GPU is, or the instance and the GPU that it is a part of.
 fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
     if vfio::is_unit(unit) {
@@ -81,7 +93,7 @@ fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
     }
 }
 
-devgate_sdk::export!(NvidiaGpu: parameters);
+devgate_sdk::export!(NvidiaGpu: parameters, conditions);
 
 #[cfg(test)]
 mod tests;

@@ -237,3 +237,36 @@ fn an_instance_that_cannot_be_read_stays_as_it_was_and_costs_no_other() {
     assert!(matches!(verdict, Some(Verdict::Unknown(why)) if why.contains("names no capability")));
     assert!(survey.has_said("an instance of GPU 0000:65:00.0 cannot be described now"), "{survey}");
 }
+
+#[test]
+fn a_gpu_that_waits_for_its_reset_or_has_a_narrow_link_works_and_says_so() {
+    let dra =
+        "    dra: {driver: gpu.nvidia.com, conditions: {row-remap-pending: NoExecute, narrow-link: NoSchedule}}\n";
+    let policy = POLICY.replacen("    kernel-log:", &format!("{dra}    kernel-log:"), 1);
+    let mut rig = Rig::of::<NvidiaGpu>(&policy, "nvidia", NODE);
+    let mut found = |rig: &mut Rig| {
+        let survey = rig.survey();
+        assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
+        let conditions =
+            survey.units.iter().flat_map(|unit| unit.conditions.iter().map(|of| (unit.id.clone(), of.clone())));
+        conditions.map(|(id, of)| format!("{id} {} {:?}: {}", of.key, of.effect, of.message)).collect::<Vec<_>>()
+    };
+    assert!(found(&mut rig).is_empty());
+    rig.kernel(
+        "NVRM: Xid (PCI:0000:65:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row marked for remapping",
+    );
+    // It asks for no more than that, whatever the policy would allow; and each part of the GPU waits.
+    let why = "Xid 63: rows of its memory are remapped when it is reset next";
+    let waits = [ONE, TWO, FIVE_0, FIVE_1].map(|id| format!("{id} row-remap-pending NoNew: {why}"));
+    assert_eq!(found(&mut rig), waits);
+    rig.restart();
+    assert_eq!(found(&mut rig), waits, "it is known from then on");
+    rig.set("pci/0000:17:00.0", "current_link_width", "8\n");
+    let narrow = format!("{WHOLE} narrow-link Inform: its link has 8 of 16 lanes");
+    assert_eq!(found(&mut rig).first(), Some(&narrow));
+    rig.kernel("NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024");
+    assert_eq!(found(&mut rig), [narrow]);
+    // One that does not answer is its health's, and no narrow link.
+    rig.set("pci/0000:17:00.0", "max_link_width", "63\n");
+    assert!(found(&mut rig).is_empty());
+}

@@ -43,6 +43,8 @@ pub(crate) enum Severity {
 const GRADED: std::ops::RangeInclusive<u32> = 144..=150;
 /// GPU has fallen off the bus: also said in lines without a code.
 pub(crate) const FALLEN: u32 = 79;
+/// GPU memory remapping event: rows are taken out of use with the next reset.
+pub(crate) const REMAPPED: u32 = 63;
 /// GPU recovery action changed: its line says what to do.
 pub(crate) const RECOVERY: u32 = 154;
 
