@@ -1,5 +1,7 @@
 //! What the admin writes under `config:`, parsed strictly: a key that means nothing here is refused, not ignored.
 
+use crate::choices::{self, Choice};
+use crate::conditions::{self, Rule};
 use crate::{env, id};
 use devgate_sdk::Error;
 use devgate_sdk::fields::{Field, Fields};
@@ -16,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) resource: String,
     /// Name and rule of each environment variable.
     env: Vec<(String, String)>,
+    choices: Vec<Choice>,
+    conditions: Vec<Rule>,
     pub(crate) units: Units,
 }
 
@@ -70,11 +74,24 @@ impl Config {
         resources
     }
 
+    /// What a claim may choose for units of this resource.
+    pub(crate) fn choices(&self, resource: &str) -> impl Iterator<Item = &Choice> {
+        self.of(resource).flat_map(|entry| &entry.choices)
+    }
+
+    /// What is not as it should be with units of this resource.
+    pub(crate) fn conditions(&self, resource: &str) -> Vec<&Rule> {
+        self.of(resource).flat_map(|entry| &entry.conditions).collect()
+    }
+
+    fn of(&self, resource: &str) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.resource == resource)
+    }
+
     /// The environment of a container that is given units of this resource: names and rules.
     pub(crate) fn env(&self, resource: &str) -> Vec<(&str, &str)> {
         let mut env: Vec<(&str, &str)> = Vec::new();
-        for (name, rule) in self.entries.iter().filter(|entry| entry.resource == resource).flat_map(|entry| &entry.env)
-        {
+        for (name, rule) in self.of(resource).flat_map(|entry| &entry.env) {
             if !env.iter().any(|(held, _)| held == name) {
                 env.push((name, rule));
             }
@@ -103,6 +120,8 @@ fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
     let mut fields = field.fields()?;
     let resource = fields.require("resource")?.resource()?.to_owned();
     let env = fields.take("env").map(rules).transpose()?.unwrap_or_default();
+    let choices = fields.take("choices").map(choices::rules).transpose()?.unwrap_or_default();
+    let conditions = fields.take("conditions").map(conditions::rules).transpose()?.unwrap_or_default();
     let units = match fields.take("group") {
         None => Units::Each(selector(&mut fields)?),
         Some(group) => {
@@ -118,7 +137,7 @@ fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
         }
     };
     fields.end()?;
-    Ok(Entry { resource, env, units })
+    Ok(Entry { resource, env, choices, conditions, units })
 }
 
 fn rules(field: Field) -> Result<Vec<(String, String)>, Error> {

@@ -3,6 +3,8 @@
 //! resources. See README.md for both.
 #![forbid(unsafe_code)]
 
+mod choices;
+mod conditions;
 mod config;
 mod env;
 mod glob;
@@ -13,7 +15,7 @@ mod matching;
 mod survey;
 
 use config::Config;
-use devgate_sdk::{Edits, Error, Plugin, Pool, Unit, Verdict, log};
+use devgate_sdk::{Condition, Conditions, Edits, Error, Parameters, Plugin, Pool, Setting, Unit, Verdict, log};
 use machine::Host;
 use survey::{Candidate, Survey};
 
@@ -47,6 +49,24 @@ impl Plugin for Generic {
     }
 }
 
+impl Parameters for Generic {
+    fn allocate_with(resource: String, units: Vec<Unit>, settings: Vec<Setting>) -> Result<Edits, Error> {
+        let chosen = choices::chosen(&configured()?, &resource, &settings)?;
+        let mut edits = Self::allocate(resource, units)?;
+        // What is chosen counts before what the configuration says by itself.
+        edits.env.retain(|known| !chosen.iter().any(|(name, _)| *name == known.name));
+        Ok(chosen.into_iter().fold(edits, |edits, (name, value)| edits.with_env(name, value)))
+    }
+}
+
+impl Conditions for Generic {
+    fn examine(resource: String, units: Vec<Unit>) -> Result<Vec<Vec<Condition>>, Error> {
+        let config = configured()?;
+        let rules = config.conditions(&resource);
+        Ok(units.iter().map(|unit| conditions::of(&rules, &unit.backing)).collect())
+    }
+}
+
 fn configured() -> Result<Config, Error> {
     config::parse(&devgate_sdk::config::json(), cfg!(feature = "host-paths"))
 }
@@ -57,4 +77,4 @@ fn unit(candidate: Candidate<Host>) -> Unit {
     properties.into_iter().fold(unit, |unit, (name, value)| unit.with(name, value))
 }
 
-devgate_sdk::export!(Generic);
+devgate_sdk::export!(Generic: parameters, conditions);

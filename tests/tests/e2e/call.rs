@@ -152,3 +152,50 @@ fn what_claims_say_reaches_a_component_and_what_comes_back_meets_the_gate() -> a
     }
     Ok(())
 }
+
+/// What a component finds of units that work, as far as the policy names it.
+#[test]
+fn conditions_are_shown_as_far_as_the_policy_lets_them_go() -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/generic");
+    let place = tempfile::tempdir()?;
+    let (policy, file) = (place.path().join("policy.yaml"), devgate_tests::components()?.join("generic.wasm"));
+    let own = "apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  edge:
+    component: {file: generic.wasm}
+    resources: [example.com/fuse]
+    hardware:
+      - {subsystem: misc, name: fuse, use: offer, nodes: [{access: rw}]}
+    dra: {driver: fuse.example.com, conditions: {there: None}}
+    config:
+      devices:
+        - resource: example.com/fuse
+          subsystem: misc
+          name: fuse
+          conditions:
+            there: {attribute: dev, is: \"10:*\", effect: evict}
+            other: {attribute: dev, is: \"*\"}
+";
+    std::fs::write(&policy, own)?;
+    let call = |more: &[&str]| {
+        let args = [Path::new("call"), &file, Path::new("examine"), Path::new("--policy"), &policy];
+        let node = root.join("nodes/edge.umockdev");
+        let args = args.map(Path::to_owned).into_iter().chain(more.iter().map(PathBuf::from));
+        look(args.chain([PathBuf::from("--node-root"), node]))
+    };
+    let said = call(&[])?;
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let lines: Vec<_> = said.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(
+        lines[..2],
+        [
+            "example.com/fuse fuse there (None) dev of fuse is 10:229",
+            "example.com/fuse fuse other the policy does not name it (dra.conditions)"
+        ]
+    );
+    let called: Value = serde_json::from_str(&call(&["--output", "json"])?.out)?;
+    let unit = &called["answer"]["units"][0];
+    assert_eq!((&unit["conditions"][0]["effect"], &unit["unnamed"][0]), (&json!("None"), &json!("other")), "{called}");
+    Ok(())
+}

@@ -61,7 +61,7 @@ fn errors_say_where_and_what_would_be_right() {
         (entry(r#"{"resource": "a.com/y"}"#), "config devices[1]: `subsystem` is missing"),
         (
             entry(r#"{"resource": "a.com/y", "subsistem": "misc", "subsystem": "x"}"#),
-            "config devices[1]: unknown key `subsistem`; known here: resource, env, group, usb, subsystem, name, driver, \
+            "config devices[1]: unknown key `subsistem`; known here: resource, env, choices, conditions, group, usb, subsystem, name, driver, \
              attributes",
         ),
         (
@@ -105,7 +105,7 @@ fn errors_say_where_and_what_would_be_right() {
         ),
         (
             entry(r#"{"resource": "a.com/y", "id": "a", "subsystem": "misc"}"#),
-            "config devices[1]: unknown key `id`; known here: resource, env, group, usb, subsystem, name, driver, \
+            "config devices[1]: unknown key `id`; known here: resource, env, choices, conditions, group, usb, subsystem, name, driver, \
              attributes",
         ),
     ] {
