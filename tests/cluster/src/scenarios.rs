@@ -125,6 +125,12 @@ pub(crate) const ALL: &[Scenario] = &[
         play: claims::play_shares,
     },
     Scenario {
+        name: "claims-conditions",
+        about: "devices that work and are not as they should be, and what claims say for their driver",
+        bare: true,
+        play: claims::play_conditions,
+    },
+    Scenario {
         name: "claims-move",
         about: "from the device plugin to claims and back, while pods of both kinds come and go",
         bare: true,

@@ -3,6 +3,7 @@
 mod admin;
 mod away;
 mod boot;
+mod conditions;
 mod events;
 mod expressions;
 mod health;
@@ -25,6 +26,7 @@ use objects::{claim, request, template};
 use serde_json::{Value, json};
 use slices::{is_tainted, published};
 
+pub(super) use conditions::play as play_conditions;
 pub(super) use moves::play as play_moves;
 pub(super) use outages::play as play_outages;
 pub(super) use shares::play as play_shares;
