@@ -10,6 +10,7 @@ mod fleet;
 mod index;
 mod inspect;
 mod manual;
+mod migrate;
 mod new;
 mod pack;
 mod plan;
@@ -29,6 +30,7 @@ pub(crate) use fleet::FleetArgs;
 pub(crate) use index::{IndexArgs, IndexBuildArgs, IndexCommand, SearchArgs};
 pub(crate) use inspect::{InspectArgs, InspectOutput};
 pub(crate) use manual::{CompletionsArgs, ManArgs, Product};
+pub(crate) use migrate::{MigrateArgs, Peer};
 pub(crate) use new::{Lang, NewArgs};
 pub(crate) use pack::{AboutArgs, PackArgs};
 pub(crate) use plan::{PlanArgs, PlanOutput};
@@ -165,6 +167,14 @@ pub(crate) enum Command {
     /// shown once. Needs no hardware and no cluster.
     #[command(after_help = plan::PLAN_HELP)]
     Plan(PlanArgs),
+
+    /// Make a policy of another device plugin's configuration
+    ///
+    /// Reads what the SR-IOV plugin, NVIDIA's, the generic one or Mellanox's for shared RDMA devices is told, wherever in the files it
+    /// stands, and writes a policy for devgate's components that offers the same under the same names. What could not be carried over
+    /// is named on standard error, and in the policy. Looks at no node and changes nothing.
+    #[command(after_help = migrate::MIGRATE_HELP)]
+    Migrate(MigrateArgs),
 
     /// Put a component into a policy, as a file of its own: its digest, its key, and what its author would grant
     ///

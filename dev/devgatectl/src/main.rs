@@ -17,6 +17,7 @@ mod index;
 mod inspect;
 mod junit;
 mod manual;
+mod migrate;
 mod new;
 mod node;
 mod pack;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         Command::Call(args) => call::call(&args),
         Command::Fleet(args) => fleet::fleet(&args),
         Command::Plan(args) => plan::plan(&args),
+        Command::Migrate(args) => migrate::migrate(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Completions(args) => manual::completions(&args).map(done),

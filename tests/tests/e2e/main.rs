@@ -52,6 +52,7 @@ mod life;
 mod look;
 mod manifests;
 mod memory;
+mod migrate;
 mod misfit;
 mod mistakes;
 mod monitoring;

@@ -8,8 +8,22 @@ const HOST: [&str; 9] = ["cdi", "check", "cleanup", "explain", "pull", "reload",
 /// What was a command of devgate once.
 const MOVED: [&str; 8] = ["conform", "demo", "inspect", "new", "pack", "push", "record", "simulate"];
 /// What never was.
-const NEW: [&str; 13] =
-    ["add", "call", "completions", "dev", "dra", "fleet", "index", "man", "plan", "search", "show", "trace", "upgrade"];
+const NEW: [&str; 14] = [
+    "add",
+    "call",
+    "completions",
+    "dev",
+    "dra",
+    "fleet",
+    "index",
+    "man",
+    "migrate",
+    "plan",
+    "search",
+    "show",
+    "trace",
+    "upgrade",
+];
 
 fn say(program: &Path, args: &[&str]) -> anyhow::Result<(Option<i32>, String, String)> {
     let output = Command::new(program).args(args).output()?;

@@ -1,0 +1,109 @@
+//! The generic device plugin's devices, for the components `generic` and `generic-paths`.
+
+mod by_id;
+mod device;
+mod kernel;
+
+use super::draft::Draft;
+use super::find::Found;
+use super::yaml::list;
+use device::{Device, Entry};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What resources are called before the `/` where nothing else is said.
+const DOMAIN: &str = "squat.ai";
+/// The most resources of one plugin of a policy.
+const MAX_RESOURCES: usize = 16;
+
+/// Which plugin of the policy a resource belongs to: what holds for a plugin holds for all of its resources.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    by_path: bool,
+    replicas: u32,
+}
+
+/// Takes flags or a file over.
+pub(super) fn take_over(found: &Found, draft: &mut Draft) {
+    let domain = found.value.get("domain").and_then(Value::as_str).unwrap_or(DOMAIN);
+    let list = |key: &str| found.value.get(key).and_then(Value::as_array);
+    let mut kinds: BTreeMap<Kind, Vec<Vec<Entry>>> = BTreeMap::new();
+    for (n, theirs) in list("devices").or_else(|| list("device")).into_iter().flatten().enumerate() {
+        let at = format!("{}: device[{n}]", found.at);
+        match Device::deserialize(theirs) {
+            Ok(device) => {
+                let (replicas, entries) = device.entries(domain, &at, draft);
+                let by_path = entries.iter().any(Entry::is_by_path);
+                if !entries.is_empty() {
+                    kinds.entry(Kind { by_path, replicas }).or_default().push(entries);
+                }
+            }
+            Err(why) => draft.lose(at, why),
+        }
+    }
+    lose_twice(&kinds.values().flatten().flatten().collect::<Vec<_>>(), found, draft);
+    for (kind, resources) in &kinds {
+        let name = match (kind.by_path, kind.replicas) {
+            (false, 1) => "generic".to_owned(),
+            (true, 1) => "generic-paths".to_owned(),
+            (false, n) => format!("generic-x{n}"),
+            (true, n) => format!("generic-paths-x{n}"),
+        };
+        resources.chunks(MAX_RESOURCES).for_each(|some| draft.plugin(&name, &plugin(kind, &some.concat())));
+    }
+}
+
+/// Names what several units would have, as only one of them has it at a time here.
+fn lose_twice(entries: &[&Entry], found: &Found, draft: &mut Draft) {
+    for (n, entry) in entries.iter().enumerate() {
+        if let Some((other, what)) = entries.iter().take(n).find_map(|other| Some((other, other.meets(entry)?))) {
+            let why = "is given to one of them at a time; `shared: true` where they may have it at once";
+            draft.lose(format!("{}: {what} of {} and {}", found.at, other.named(), entry.named()), why);
+        }
+    }
+}
+
+/// The plugin's keys.
+fn plugin(kind: &Kind, entries: &[Entry]) -> String {
+    let each = |of: fn(&Entry) -> Vec<String>| {
+        let mut once: Vec<String> = Vec::new();
+        entries.iter().flat_map(of).for_each(|one| {
+            if !once.contains(&one) {
+                once.push(one)
+            }
+        });
+        once
+    };
+    let component = if kind.by_path { "generic-paths" } else { "generic" };
+    let mut text =
+        format!("    component: {{file: {component}.wasm}}\n    resources: {}\n", list(&each(Entry::resource)));
+    let hardware = each(Entry::hardware);
+    text += "    hardware:\n";
+    if hardware.is_empty() {
+        text += "      # To look at alone: the component is loaded only where `hardware` is granted.\n      - {subsystem: misc, name: fuse}\n";
+    }
+    hardware.iter().for_each(|line| text += &format!("      - {line}\n"));
+    if kind.by_path {
+        text += &format!(
+            "    # By path, as it is not known what they are to the kernel.\n    host-nodes: {{exclusive: {}}}\n",
+            list(&each(Entry::paths))
+        );
+    }
+    let dangerous = each(Entry::dangers);
+    if !dangerous.is_empty() {
+        text += &format!(
+            "    # They reach beyond one device; docs/policy.md says how far.\n    dangerous: {}\n",
+            list(&dangerous)
+        );
+    }
+    if kind.replicas > 1 {
+        text += &format!("    replicas: {}\n", kind.replicas);
+    }
+    text += "    config:\n      devices:\n";
+    each(Entry::config).iter().for_each(|line| text += &format!("        - {line}\n"));
+    text
+}
+
+#[cfg(test)]
+mod tests;
