@@ -90,6 +90,7 @@ fn documents() -> anyhow::Result<Vec<String>> {
         "CONTRIBUTING.md",
         "SECURITY.md",
         "guests/README.md",
+        "guests/PARITY.md",
         "guests/PORTING.md",
         "deploy/helm/devgate/README.md",
         "host/core/README.md",

@@ -61,6 +61,7 @@ mod nvidia;
 mod offers;
 mod pack;
 mod page;
+mod parity;
 mod plan;
 mod podman;
 mod programs;
