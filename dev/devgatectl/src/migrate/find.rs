@@ -97,7 +97,8 @@ impl Search<'_> {
     }
 
     fn add(&mut self, what: What, at: &str, key: Option<&str>, value: Value) {
-        self.found.push(Found { what, at: at.to_owned(), key: key.map(str::to_owned), value });
+        let key = key.map(str::to_owned);
+        self.found.push(Found { what, at: at.to_owned(), key, value: without_nothing(value) });
     }
 
     /// Takes a program's arguments, if they are any plugin's.
@@ -124,6 +125,18 @@ impl Search<'_> {
             self.add(What::SriovFlags, at, key, json!({"prefix": prefix, "cdi": cdi}));
         }
         is_generic || is_sriov
+    }
+}
+
+/// Without keys that have no value: to Go they are not there.
+fn without_nothing(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let said = map.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(said.map(|(key, value)| (key, without_nothing(value))).collect())
+        }
+        Value::Array(list) => list.into_iter().map(without_nothing).collect(),
+        other => other,
     }
 }
 

@@ -112,7 +112,7 @@ impl Config {
 /// Whether it says nothing that is not so here anyway.
 fn is_needless(key: &str, value: &Value) -> bool {
     NOT_NEEDED.contains(&key)
-        || matches!(value, Value::Null | Value::Bool(false))
+        || *value == Value::Bool(false)
         || matches!((key, value.as_str()), ("deviceIDStrategy", Some("uuid")) | ("nvidiaDevRoot", Some("/" | "")))
 }
 

@@ -91,6 +91,13 @@ fn what_is_not_carried_over_is_named() {
 }
 
 #[test]
+fn a_key_without_a_value_is_none() {
+    let (plugin, _, lost) =
+        migrated("version: v1\nflags:\n  migStrategy:\n  plugin:\nsharing:\n  timeSlicing:\n  mps:\n");
+    assert_eq!((resources(&plugin), lost.as_str()), (vec!["nvidia.com/gpu".to_owned()], ""));
+}
+
+#[test]
 fn a_configuration_of_another_shape_is_told() {
     let mut draft = Draft::default();
     for found in find::in_file("f", "flags: {migStrategy: 7}\n", &mut draft).unwrap() {

@@ -59,8 +59,7 @@ pub(super) fn select(entry: &Value, at: &str, draft: &mut Draft) -> Option<Selec
     };
     let mut is_told = true;
     for (key, value) in &theirs.rest {
-        let is_set =
-            !matches!(value, Value::Null) && value.as_array().is_none_or(|list| !list.is_empty()) && *value != "";
+        let is_set = value.as_array().is_none_or(|list| !list.is_empty()) && *value != "";
         match UNTOLD.iter().find(|(untold, _)| untold == key) {
             Some((_, why)) if is_set => {
                 draft.lose(format!("{at}: {key}"), format!("{why}; the selector is left out"));

@@ -126,3 +126,10 @@ fn more_resources_than_a_plugin_may_have_are_several_plugins() {
     let (policy, _) = one(&many.join(","));
     assert!(policy.contains("\n  sriov:\n") && policy.contains("\n  sriov-2:\n"), "{policy}");
 }
+
+#[test]
+fn a_configuration_in_a_file_that_cannot_be_read_is_named() {
+    let (_, lost) = migrated("data:\n  config.json: |\n    {\"resourceList\": [}\n  other: '{'\n");
+    assert!(lost.starts_with("f: data: config.json: line 1: cannot be read as YAML: "), "{lost}");
+    assert_eq!(lost.lines().count(), 1, "{lost}");
+}
