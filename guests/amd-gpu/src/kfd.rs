@@ -57,11 +57,12 @@ impl Gpu {
         slot(&self.address) == slot(function)
     }
 
-    /// From the text of `properties`; nothing for a processor.
+    /// From the text of `properties`; nothing for a processor, which has no units that compute. Older kernels tell neither
+    /// `gfx_target_version` nor `domain`.
     fn of(number: u32, text: &str) -> Option<Self> {
         let values = Values::of(text);
         let (render, gfx) = (values.get("drm_render_minor"), values.get("gfx_target_version"));
-        if render == 0 || gfx == 0 {
+        if render == 0 || values.get("simd_count") == 0 {
             return None;
         }
         let (location, domain) = (values.get("location_id"), values.get("domain"));
@@ -174,6 +175,15 @@ mod tests {
     fn a_processor_is_no_gpu() {
         assert_eq!(Gpu::of(0, "cpu_cores_count 64\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\n"), None);
         assert_eq!(Gpu::of(0, ""), None);
+    }
+
+    /// As a Radeon Instinct MI25 on such a kernel.
+    #[test]
+    fn a_gpu_is_one_where_its_instruction_set_is_not_told() {
+        let text = "cpu_cores_count 0\nsimd_count 256\nsimd_per_cu 4\nvendor_id 4098\ndevice_id 26720\nlocation_id 6400\n\
+            drm_render_minor 128\n";
+        let gpu = Gpu::of(1, text).unwrap();
+        assert_eq!((gpu.address.as_str(), gpu.render, gpu.gfx, gpu.compute_units), ("0000:19:00.0", 128, 0, 64));
     }
 
     #[test]
