@@ -187,19 +187,24 @@ impl<M: Machine> Survey<M> {
         Ok(found)
     }
 
-    /// Adds a candidate unless an earlier one has its id: several entries may mean the same device.
+    /// Adds a candidate unless an earlier one has its id: several entries may mean the same device. Of two devices the one with a
+    /// node is it: of a bus and a class of one name (`gpio`) the kernel lists one each, and that of the class has none.
     fn add(&mut self, mut candidate: Candidate<M>) {
         let known = self.by_id.get(&candidate.id);
-        match known.and_then(|n| self.candidates.get(*n)) {
-            None => {
-                candidate.collect_nodes();
-                self.by_id.insert(candidate.id.clone(), self.candidates.len());
-                self.candidates.push(candidate);
-            }
-            Some(other) if places(other) != places(&candidate) => {
-                self.notes.push(format!("a second unit {} is left out: ids must differ", candidate.id));
-            }
-            Some(_) => {}
+        let Some(other) = known.and_then(|n| self.candidates.get_mut(*n)) else {
+            candidate.collect_nodes();
+            self.by_id.insert(candidate.id.clone(), self.candidates.len());
+            self.candidates.push(candidate);
+            return;
+        };
+        if places(other) == places(&candidate) {
+            return;
+        }
+        candidate.collect_nodes();
+        match (&other.state, &candidate.state) {
+            (State::Useless(_), State::Complete) => *other = candidate,
+            (_, State::Useless(_)) => {}
+            _ => self.notes.push(format!("a second unit {} is left out: ids must differ", candidate.id)),
         }
     }
 }
@@ -300,6 +305,17 @@ mod tests {
         let survey = survey_of(&machine, &[misc, r#"{"resource": "v.com/x", "subsystem": "graphics"}"#].join(","));
         let notes = ["a second unit fuse is left out: ids must differ".to_owned()];
         assert_eq!(told(&survey), (vec!["fuse: /dev/fuse".to_owned()], &notes[..]));
+    }
+
+    #[test]
+    fn of_two_devices_of_one_name_the_one_with_a_node_is_the_unit() {
+        let mut machine = machine();
+        machine.devices.push(FakeDevice::new("gpio", "bare", &[("/dev/gpiochip0", 0)]));
+        let bare = r#"{"resource": "v.com/x", "subsystem": "misc", "name": "bare"}"#;
+        let chip = r#"{"resource": "v.com/x", "subsystem": "gpio"}"#;
+        for entries in [[bare, chip], [chip, bare]] {
+            assert_eq!(told(&survey_of(&machine, &entries.join(","))).0, ["bare: /dev/gpiochip0"]);
+        }
     }
 
     #[test]
