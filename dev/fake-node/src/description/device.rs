@@ -138,7 +138,7 @@ impl Description {
             let is_subsystem = [format!("sys/bus/{name}"), format!("sys/class/{name}")].contains(&path);
             return if is_subsystem { Ok(path) } else { Err("L: subsystem does not lead to SUBSYSTEM".to_owned()) };
         }
-        Ok(automatic_subsystem(name))
+        Ok(automatic_subsystem(name, &self.path))
     }
 
     fn number(&self, subsystem: &str) -> Result<Option<NodeNumber>, String> {

@@ -1,8 +1,9 @@
 //! Which subsystems are buses: a description gives their names only.
 
+use devgate_node::path::base;
+
 /// The kernel's buses (`bus_register` in Linux 6.12, those that a node may have), sorted. A subsystem that is not one
-/// of them is a class; a description that knows better says so with `L: subsystem=`. Names that are both a bus and a
-/// class (`mdio_bus`, `mei`, `nd`) are taken for the bus, where the devices with attributes are.
+/// of them is a class; a description that knows better says so with `L: subsystem=`.
 const BUSES: [&str; 70] = [
     "ac97",
     "acpi",
@@ -76,15 +77,22 @@ const BUSES: [&str; 70] = [
     "xen",
 ];
 
+/// Buses of whose name there is a class as well.
+const ALSO_CLASSES: [&str; 4] = ["gpio", "mdio_bus", "mei", "nd"];
+
 /// Whether a subsystem of this name is a bus.
 fn is_bus(name: &str) -> bool {
     // Registered by one driver each, too many to be worth a line in the table.
     BUSES.binary_search(&name).is_ok() || ["serial-base", "slimbus", "soundwire", "wmi", "workqueue"].contains(&name)
 }
 
-/// Where the kernel keeps a subsystem of this name, below the node's root, unless a description says otherwise.
-pub(crate) fn automatic_subsystem(name: &str) -> String {
-    format!("sys/{}/{name}", if is_bus(name) { "bus" } else { "class" })
+/// Where the kernel keeps the subsystem of this name that a device is of, below the node's root, unless a description says
+/// otherwise. What is of a class stands in a directory of the class's name: `…/3f200000.gpio/gpio/gpiochip0` is the class's,
+/// and `…/3f200000.gpio/gpiochip0` the bus's.
+pub(crate) fn automatic_subsystem(name: &str, device: &str) -> String {
+    let above = device.rsplit_once('/').map_or("", |(above, _)| base(above));
+    let is_of_class = above == name && ALSO_CLASSES.contains(&name);
+    format!("sys/{}/{name}", if is_bus(name) && !is_of_class { "bus" } else { "class" })
 }
 
 #[cfg(test)]
@@ -99,6 +107,22 @@ mod tests {
         }
         for class in ["drm", "net", "misc", "block", "tty", "vfio", "infiniband", "nvme", "usbmisc", ""] {
             assert!(!is_bus(class), "{class}");
+        }
+    }
+
+    #[test]
+    fn of_a_bus_and_a_class_of_one_name_the_place_says_which() {
+        for (device, subsystem) in [
+            ("sys/devices/platform/soc/3f200000.gpio/gpiochip0", "sys/bus/gpio"),
+            ("sys/devices/platform/soc/3f200000.gpio/gpio/gpiochip0", "sys/class/gpio"),
+            ("sys/devices/virtual/mei/mei0", "sys/class/mei"),
+            ("sys/devices/platform/Fixed MDIO bus.0/mdio_bus/fixed-0", "sys/class/mdio_bus"),
+            ("sys/devices/platform/Fixed MDIO bus.0/mdio_bus/fixed-0/fixed-0:00", "sys/bus/mdio_bus"),
+            ("sys/devices/system/cpu/cpu0", "sys/bus/cpu"),
+            ("sys/devices/virtual/misc/fuse", "sys/class/misc"),
+        ] {
+            let name = base(subsystem);
+            assert_eq!(automatic_subsystem(name, device), subsystem, "{device}");
         }
     }
 

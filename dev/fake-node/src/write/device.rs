@@ -143,7 +143,7 @@ fn entry_line(path: &str, subsystem: &str, relative: &str, entry: &Entry) -> Opt
         Entry::File { content, .. } => Some(format!("H: {relative}={}", hex(content))),
         // umockdev makes this link itself, and does not bear a second one.
         Entry::Link(target) if relative == "subsystem" => {
-            let automatic = automatic_subsystem(base(subsystem));
+            let automatic = automatic_subsystem(base(subsystem), path);
             let up = path.split('/').count() - 1;
             let usual = format!("{}{}", "../".repeat(up), automatic.strip_prefix("sys/").unwrap_or_default());
             (*target != usual).then(|| format!("E: {HIDDEN}L: subsystem={target}"))
