@@ -83,7 +83,8 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
         by_number(NodeNumber { kind, major, minor })
     };
     match (class, name) {
-        ("mem", "mem") => memory(1),
+        // Of the Raspberry Pi's kernel: memory without a bound.
+        ("mem", "mem") | ("vc-mem", _) => memory(1),
         ("mem", "kmem" | "oldmem") => memory(2),
         ("mem", "port") => memory(4),
         ("mem", "kmsg") => memory(11),
@@ -99,7 +100,8 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
         ("watchdog", _) | ("misc", "watchdog") => misc(130),
         ("rtc", _) | ("misc", "rtc" | "efirtc") => misc(135),
         ("misc", "vhci") => misc(137),
-        ("misc", "nvram") => misc(144),
+        // What Dell's firmware is asked and told, its settings among it.
+        ("misc", "nvram" | "wmi!dell-smbios") => misc(144),
         ("misc", "microcode") => misc(184),
         ("misc", "cuse") => misc(203),
         ("misc", "mpt2ctl" | "mpt3ctl" | "mptctl" | "megaraid_sas_ioctl" | "megadev0") => misc(220),
@@ -112,11 +114,16 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
         ("misc", "loop-control") => misc(237),
         ("misc", "rfkill") => misc(242),
         ("misc", "userfaultfd") => danger!("userfaultfd", "stops threads inside the kernel, which exploits need"),
-        ("misc", "cpu_dma_latency") => danger!("latency", "changes how all processors of the node sleep"),
+        ("misc", "cpu_dma_latency" | "cpu_wakeup_latency") => {
+            danger!("latency", "changes how all processors of the node sleep")
+        }
         ("misc", "vga_arbiter") => danger!("vga-arbiter", "decides which graphics device of the node is in use"),
         ("misc", "sev" | "sgx_provision") => danger!("confidential", "manages the node's confidential computing"),
         ("misc", "mcelog") => danger!("mcelog", "takes the node's record of hardware errors"),
         ("misc", "xen!privcmd" | "xen!xenbus") => danger!("hypervisor", "controls the hypervisor"),
+        // The parts in the kernel of VirtualBox and VMware, which run what they are given there.
+        ("misc", "vboxdrv" | "vmmon") => danger!("hypervisor", "runs code in the node's kernel"),
+        ("tee", _) if name.starts_with("teepriv") => danger!("confidential", "is the node's part of its secure world"),
         ("bsg", _) => danger!("bsg", "sends any SCSI command to a disk"),
         ("ipmi", _) => danger!("ipmi", "controls the node's power and its management controller"),
         ("vfio", _) if name.starts_with("noiommu-") => {
@@ -126,6 +133,7 @@ fn by_class(class: &str, name: &str) -> Option<Danger> {
         ("uio", _) => danger!("uio", "drives hardware that can reach all of the node's memory"),
         ("vtconsole", _) => danger!("vt", "decides what is on the node's consoles"),
         ("mei", _) => danger!("management-engine", "commands the node's management engine"),
+        ("bcm2708_vcio", _) => danger!("management-engine", "commands the processor that started the node"),
         ("usbmon", _) => danger!("usbmon", "shows all that is sent over a USB bus"),
         _ => None,
     }
@@ -203,6 +211,13 @@ mod tests {
             ("misc", "userfaultfd"),
             ("vfio", "noiommu-42"),
             ("misc", "cpu_dma_latency"),
+            ("misc", "cpu_wakeup_latency"),
+            ("misc", "wmi!dell-smbios"),
+            ("misc", "vboxdrv"),
+            ("misc", "vmmon"),
+            ("tee", "teepriv0"),
+            ("vc-mem", "vc-mem"),
+            ("bcm2708_vcio", "vcio"),
             ("misc", "device-mapper"),
             ("misc", "loop-control"),
             ("nvme-fabrics", "ctl"),
@@ -233,6 +248,9 @@ mod tests {
             ("tty", "ttyUSB0", 188, 0),
             ("tty", "tty", 5, 0),
             ("drm", "card0", 226, 0),
+            ("misc", "vboxdrvu", 10, 56),
+            ("tee", "tee0", 509, 0),
+            ("bcm2835-gpiomem", "gpiomem", 239, 0),
             ("infiniband_verbs", "uverbs0", 231, 192),
             ("acme", "acme0", 195, 0),
         ] {
