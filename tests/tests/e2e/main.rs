@@ -38,6 +38,7 @@ mod examples;
 mod exec;
 mod explain;
 mod fleet;
+mod foreign;
 mod grants;
 mod guide;
 mod help;
