@@ -1,8 +1,10 @@
-//! A whole accelerator that is bound to vfio: no queue of the kernel's, but a PCI function that a program sets up by itself.
+//! A whole accelerator that is bound to vfio: no queue of the kernel's, but a PCI function that a program sets up by
+//! itself.
 
 use devgate_sdk::{Device, Error, Unit};
 
-/// DSAs by their PCI device ids, which Intel's plugin knows (`cmd/dsa_plugin`): `drivers/dma/idxd/registers.h` and `init.c`.
+/// DSAs by their PCI device ids, which Intel's plugin knows (`cmd/dsa_plugin`): `drivers/dma/idxd/registers.h` and
+/// `init.c`.
 const DSA: [&str; 3] = ["0x0b25", "0x11fb", "0x1212"];
 
 /// Whether a PCI function is a DSA.

@@ -1,5 +1,6 @@
-//! Offers work queues of Intel's Data Streaming Accelerator (DSA) and In-Memory Analytics Accelerator (IAA, in the kernel IAX): those that
-//! the driver `idxd` has enabled for user space. And whole DSAs on vfio. See README.md for the grants, properties and health.
+//! Offers work queues of Intel's Data Streaming Accelerator (DSA) and In-Memory Analytics Accelerator (IAA, in the
+//! kernel IAX): those that the driver `idxd` has enabled for user space. And whole DSAs on vfio. See README.md for the
+//! grants, properties and health.
 #![forbid(unsafe_code)]
 
 mod config;

@@ -1,4 +1,5 @@
-//! Where a work queue is: `pci0000:6a/0000:6a:01.0/dsa0/wq0.1` is the second queue of the accelerator `dsa0`, which is that function.
+//! Where a work queue is: `pci0000:6a/0000:6a:01.0/dsa0/wq0.1` is the second queue of the accelerator `dsa0`, which is
+//! that function.
 
 /// The kernel's names on the way to a queue.
 #[derive(Debug, PartialEq)]

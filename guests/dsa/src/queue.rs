@@ -26,7 +26,8 @@ pub(crate) enum Queue {
     NotMeant,
 }
 
-/// Whether a device of the bus is a queue: groups, engines, accelerators, nodes and who has them open are on it as well.
+/// Whether a device of the bus is a queue: groups, engines, accelerators, nodes and who has them open are on it as
+/// well.
 pub(crate) fn is_queue(name: &str) -> bool {
     name.starts_with("wq")
 }
@@ -92,7 +93,8 @@ pub(crate) fn health(unit: &Unit) -> Verdict {
         return Verdict::Unhealthy(format!("its accelerator is {state}"));
     }
     if unit.nodes.is_empty() {
-        let why = "no node of it is offered: no selector of the policy matches it (name: \"{dsa,iax}!wq*\"), or it is not there";
+        let why = "no node of it is offered: no selector of the policy matches it (name: \"{dsa,iax}!wq*\"), \
+                   or it is not there";
         return Verdict::Unhealthy(why.to_owned());
     }
     Verdict::Healthy

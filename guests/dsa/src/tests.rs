@@ -70,11 +70,13 @@ fn a_queue_that_is_half_set_up_is_not_offered_and_the_log_says_what_lacks() {
     let mut rig = rig("dsa-shared");
     let survey = rig.survey();
     assert_eq!(survey.unread, ["wq2.1"]);
-    let why = "wq2.1 is not offered: its state is disabled, and the last command's status is 0x80060000: a shared queue needs a threshold";
+    let why = "wq2.1 is not offered: its state is disabled, and the last command's status is 0x80060000: \
+               a shared queue needs a threshold";
     assert!(survey.has_said(why), "{survey}");
     // The admin sets it up: the driver makes its node.
     rig.set("dsa/wq2.1", "state", "enabled\n");
-    let cdev = "P: /devices/pci0000:e7/0000:e7:01.0/dsa2/wq2.1/dsa!wq2.1\nN: dsa/wq2.1\nE: SUBSYSTEM=dsa\nE: DEVNAME=/dev/dsa/wq2.1\n\
+    let cdev = "P: /devices/pci0000:e7/0000:e7:01.0/dsa2/wq2.1/dsa!wq2.1\nN: dsa/wq2.1\n\
+                E: SUBSYSTEM=dsa\nE: DEVNAME=/dev/dsa/wq2.1\n\
                 E: MAJOR=234\nE: MINOR=4\nA: dev=234:4\\n\n";
     rig.plug(cdev);
     let survey = rig.survey();

@@ -1,5 +1,6 @@
-//! What accelerators have in common that are bound to vfio, for programs in user space (DPDK) and virtual machines: the kernel asks such a
-//! function nothing, so that it is there, on vfio, and has a node is all there is to know of the function itself.
+//! What accelerators have in common that are bound to vfio, for programs in user space (DPDK) and virtual machines: the
+//! kernel asks such a function nothing, so that it is there, on vfio, and has a node is all there is to know of the
+//! function itself.
 #![forbid(unsafe_code)]
 
 use devgate_sdk::{Device, Edits, Error, Node, Presence, Unit, Verdict, hardware, log};
@@ -44,13 +45,15 @@ pub fn health(unit: &Unit) -> Verdict {
         None => return Verdict::Unhealthy("it has no driver now".to_owned()),
     }
     if unit.nodes.is_empty() {
-        let why = "no node of vfio is offered: the policy's `nodes:` lacks {subsystem: vfio}, or the kernel has none (no iommu)";
+        let why = "no node of vfio is offered: the policy's `nodes:` lacks {subsystem: vfio}, \
+                   or the kernel has none (no iommu)";
         return Verdict::Unhealthy(why.to_owned());
     }
     Verdict::Healthy
 }
 
-/// `NAME0`, `NAME1` and so on with the addresses of the units, as Intel's plugins number them: at most so many, as the policy has to list each.
+/// `NAME0`, `NAME1` and so on with the addresses of the units, as Intel's plugins number them: at most so many, as the
+/// policy has to list each.
 #[must_use]
 pub fn numbered(name: &str, units: &[Unit], most: u64) -> Edits {
     let most = usize::try_from(most).unwrap_or(usize::MAX);

@@ -10,13 +10,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Those that are held: of the components' the ones that say what becomes of another plugin's settings.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 9] = [
     "docs/install.md",
     "docs/troubleshooting.md",
     "guests/amd-gpu/README.md",
+    "guests/dsa/README.md",
     "guests/generic/README.md",
     "guests/intel-gpu/README.md",
     "guests/nvidia-gpu/README.md",
+    "guests/qat/README.md",
     "guests/sriov-nic/README.md",
 ];
 
