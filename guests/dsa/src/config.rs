@@ -25,12 +25,12 @@ impl Config {
 /// `invalid`, naming the key and what would be right there.
 pub(crate) fn parse(json: &str) -> Result<Config, Error> {
     let mut fields = Fields::parse(json)?;
-    let config = Config { vfio: fields.resource("vfio")?, variables: fields.number("variables")?.unwrap_or_default() };
+    let (vfio, variables) = (fields.resource("vfio")?, fields.number("variables")?);
     fields.end()?;
-    if config.variables != 0 && config.vfio.is_none() {
+    if variables.is_some() && vfio.is_none() {
         return Err(Error::invalid("config variables: are of accelerators on vfio, and `vfio` names no resource"));
     }
-    Ok(config)
+    Ok(Config { vfio, variables: variables.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
                 r#"{"vfio": true}"#,
                 "config vfio: must be a resource's name, such as vendor.com/device, is true or false",
             ),
-            (r#"{"variables": 1}"#, "config variables: are of accelerators on vfio, and `vfio` names no resource"),
+            (r#"{"variables": 0}"#, "config variables: are of accelerators on vfio, and `vfio` names no resource"),
             (r#"{"shared-dev-num": 4}"#, "config: unknown key `shared-dev-num`; known here: vfio, variables"),
         ] {
             assert_eq!(parse(json).unwrap_err().message, message);
