@@ -25,8 +25,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Buses on which a driver puts parts of one device: the ports of a USB adapter, those of a UART's driver, and what a virtio
-/// function is. The interfaces of a USB device, which are on the bus of the devices, are parts as well.
+/// function is.
 const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
+
+/// Parts that are on the bus of what they are parts of, by their `DEVTYPE`: the interfaces of a USB device, and what has the node of a
+/// work queue of Intel's DSA (`idxd_cdev_device_type` in `drivers/dma/idxd/cdev.c`).
+const PART_TYPES: [&str; 2] = ["idxd_cdev", "usb_interface"];
 
 /// `/dev/null`, which every kernel lists in `/sys/dev/char`.
 const NULL: NodeNumber = NodeNumber { kind: NodeKind::Character, major: 1, minor: 3 };
@@ -140,7 +144,7 @@ impl Grants {
 
     /// Whether a device of a bus is a part of the one above it rather than another one.
     fn is_part(&self, device: &DevicePath, bus: &str) -> bool {
-        PARTS.contains(&bus) || self.node.devtype(device).as_deref() == Some("usb_interface")
+        PARTS.contains(&bus) || self.node.devtype(device).is_some_and(|kind| PART_TYPES.contains(&kind.as_str()))
     }
 
     /// Whether the plugin may hold this device, and what for.

@@ -153,6 +153,55 @@ plugins:
     assert_eq!(nodes, ["/dev/ttyUSB0"]);
 }
 
+/// What has the node of an accelerator's queue is on the queue's bus, and a part of it; a queue is no part of the accelerator.
+#[test]
+fn a_queues_node_belongs_to_it() {
+    const QUEUES: &str = "\
+P: /devices/pci0000:6a/0000:6a:01.0/dsa0
+E: SUBSYSTEM=dsa
+E: DEVTYPE=dsa
+A: state=enabled\\n
+
+P: /devices/pci0000:6a/0000:6a:01.0/dsa0/wq0.0
+E: SUBSYSTEM=dsa
+E: DEVTYPE=wq
+A: mode=shared\\n
+
+P: /devices/pci0000:6a/0000:6a:01.0/dsa0/wq0.0/dsa!wq0.0
+N: dsa/wq0.0
+E: SUBSYSTEM=dsa
+E: DEVTYPE=idxd_cdev
+E: DEVNAME=/dev/dsa/wq0.0
+E: MAJOR=234
+E: MINOR=0
+A: dev=234:0\\n
+
+P: /devices/pci0000:6a/0000:6a:01.0/dsa0/wq0.1
+E: SUBSYSTEM=dsa
+E: DEVTYPE=wq
+A: mode=dedicated\\n
+";
+    const GRANT: &str = "
+apiVersion: devgate.dev/v1alpha1
+kind: Policy
+plugins:
+  dsa:
+    component: {file: fake.wasm}
+    resources: [fake.com/queue]
+    hardware:
+      - {subsystem: dsa, name: 'dsa[0-9]*'}
+      - {subsystem: dsa, name: 'wq*', attributes: {mode: shared}, use: offer, nodes: [{access: rw}]}
+";
+    let node = devgate_fake_node::RecordedNode::parse("dsa", QUEUES).unwrap();
+    let mut host = host_of(Arc::new(crate::grants::Grants::new(node.into(), plugin_policy(GRANT))));
+    let devices = host.devices("dsa").unwrap();
+    let names: Vec<_> = devices.iter().map(|device| host.held_device(*device).unwrap().name().to_owned()).collect();
+    assert_eq!(names, ["dsa0", "wq0.0", "dsa!wq0.0"]);
+    let nodes = host.nodes(devices[1]).unwrap();
+    assert_eq!(nodes.len(), 1);
+    assert_eq!(host.held_node(nodes[0]).unwrap().node.path, "/dev/dsa/wq0.0");
+}
+
 /// The lesser grant counts, whichever way a component asked first.
 #[test]
 fn the_order_of_questions_decides_nothing() {
