@@ -93,8 +93,7 @@ pub(crate) fn health(unit: &Unit) -> Verdict {
         return Verdict::Unhealthy(format!("its accelerator is {state}"));
     }
     if unit.nodes.is_empty() {
-        let why = "no node of it is offered: no selector of the policy matches it (name: \"{dsa,iax}!wq*\"), \
-                   or it is not there";
+        let why = "no node of it is offered: the policy offers none (`nodes:`), or it is not there";
         return Verdict::Unhealthy(why.to_owned());
     }
     Verdict::Healthy

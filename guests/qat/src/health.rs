@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::pf::{Pf, Physical};
-use devgate_sdk::{ErrorKind, Presence, Unit, Verdict};
+use devgate_sdk::{Context, Error, ErrorKind, Presence, Unit, Verdict};
 
 /// How a listed function is: itself, and the physical one, without which it does nothing.
 pub(crate) fn of(config: &Config, unit: &Unit, physical: &mut Physical) -> Verdict {
@@ -29,6 +29,20 @@ pub(crate) fn of(config: &Config, unit: &Unit, physical: &mut Physical) -> Verdi
         Err(Verdict::Unhealthy(why)) => Verdict::Unhealthy(at(why)),
         Err(Verdict::Unknown(why)) => Verdict::Unknown(at(why)),
         Err(Verdict::Healthy) => Verdict::Healthy,
+    }
+}
+
+/// Whether a function may be given now.
+///
+/// # Errors
+/// Where it is gone, as the host says, and `busy` where it is not well: that may change.
+pub(crate) fn check(config: &Config, unit: &Unit, physical: &mut Physical) -> Result<(), Error> {
+    if let Some(function) = unit.backing.first() {
+        function.attribute("vendor").context(|| unit.id.clone())?;
+    }
+    match of(config, unit, physical) {
+        Verdict::Unhealthy(why) => Err(Error::busy(format!("{}: {why}", unit.id))),
+        _ => Ok(()),
     }
 }
 

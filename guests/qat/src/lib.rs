@@ -38,11 +38,7 @@ impl Plugin for Qat {
     fn allocate(_resource: String, units: Vec<Unit>) -> Result<Edits, Error> {
         let config = config::parse(&devgate_sdk::config::json())?;
         let mut physical = pf::Physical::default();
-        for unit in &units {
-            if let Verdict::Unhealthy(why) = health::of(&config, unit, &mut physical) {
-                return Err(Error::busy(format!("{}: {why}", unit.id)));
-            }
-        }
+        units.iter().try_for_each(|unit| health::check(&config, unit, &mut physical))?;
         Ok(devgate_vfio::numbered("QAT", &units, config.variables))
     }
 }
