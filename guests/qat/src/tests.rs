@@ -235,3 +235,22 @@ fn functions_are_packed_into_one_device_or_spread_over_several() {
     spread.allocate(CY, &["0000:6b:00.1"]).unwrap();
     assert_eq!(spread.choose(CY, &all[1..], &[], 1), ["0000:70:00.1"]);
 }
+
+#[test]
+fn functions_have_nodes_of_their_own_and_such_that_no_iommu_guards_where_the_policy_says_so() {
+    let own = "P: /devices/pci0000:6b/0000:6b:00.1/vfio-dev/vfio0\nN: vfio/devices/vfio0\nE: SUBSYSTEM=vfio-dev\n\
+               E: DEVNAME=/dev/vfio/devices/vfio0\nE: MAJOR=242\nE: MINOR=0\nA: dev=242:0\\n\n\n\
+               P: /devices/virtual/misc/iommu\nN: iommu\nE: SUBSYSTEM=misc\n\
+               E: DEVNAME=/dev/iommu\nE: MAJOR=10\nE: MINOR=125\nA: dev=10:125\\n\n";
+    let policy = POLICY.replace("{subsystem: vfio}", "{subsystem: vfio-dev}").replace("name: vfio,", "name: iommu,");
+    let survey = Rig::of::<Qat>(&policy, "qat", &format!("{NODE}\n{own}")).survey();
+    assert_eq!(survey.unit(VF).nodes, ["/dev/vfio/devices/vfio0 rw", "/dev/iommu rw"]);
+    assert!(!survey.unit("0000:6b:00.2").is_healthy(), "this one has none");
+    // A virtual machine without an iommu, `enable_unsafe_noiommu_mode`.
+    let node = NODE.replace("vfio/201", "vfio/noiommu-201");
+    let survey = Rig::of::<Qat>(POLICY, "qat", &node).survey();
+    assert!(survey.units.iter().all(|unit| unit.id != VF || !unit.is_healthy()), "{survey}");
+    let policy = format!("{POLICY}    dangerous: [vfio-noiommu]\n");
+    let survey = Rig::of::<Qat>(&policy, "qat", &node).survey();
+    assert_eq!(survey.unit(VF).nodes, ["/dev/vfio/noiommu-201 rw", "/dev/vfio/vfio rw"]);
+}
