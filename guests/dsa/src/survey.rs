@@ -22,7 +22,7 @@ pub(crate) struct Found {
 /// Looks for all of it.
 ///
 /// # Errors
-/// When a bus cannot be listed at all.
+/// When a bus cannot be listed at all, or what opens functions on vfio cannot be told.
 pub(crate) fn look(config: &Config) -> Result<Found, Error> {
     let mut found = Found::default();
     for device in hardware::devices("dsa")? {
@@ -62,9 +62,8 @@ impl Found {
                 Err(error) => self.open(name, &format!("cannot be described now: {}", error.message)),
             }
         }
-        match devgate_vfio::openers() {
-            Ok(nodes) => pool.shared_nodes = nodes,
-            Err(error) => self.notes.push(format!("what opens groups of vfio cannot be told: {}", error.message)),
+        if !pool.units.is_empty() {
+            pool.shared_nodes = devgate_vfio::openers()?;
         }
         self.vfio = Some(pool);
         Ok(())

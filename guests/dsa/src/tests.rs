@@ -187,6 +187,16 @@ fn whole_accelerators_on_vfio_come_with_what_opens_them() {
 }
 
 #[test]
+fn what_opens_accelerators_on_vfio_is_missed_aloud() {
+    let grant = "      - {subsystem: misc, name: vfio, use: offer, nodes: [{shared: true}]}\n";
+    let survey = Rig::of::<Dsa>(&POLICY.replace(grant, ""), "dsa-vfio", NODE).survey();
+    assert_eq!(survey.unit("0000:ec:01.0").nodes, ["/dev/vfio/15 rw"]);
+    assert!(survey.has_said("containers will miss it"), "{survey}");
+    let none = NODE.replace("E: DRIVER=vfio-pci\n", "E: DRIVER=idxd\n");
+    assert!(Rig::of::<Dsa>(POLICY, "dsa-vfio", &none).survey().said.is_empty());
+}
+
+#[test]
 fn variables_are_numbered_as_far_as_the_policy_lists_them() {
     let any = "env: {VFIO_BDF0: any, VFIO_BDF1: any}";
     let policy = POLICY.replace("env: {VFIO_BDF0: \"{ids}\"}", any);

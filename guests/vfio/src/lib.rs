@@ -25,6 +25,12 @@ pub fn openers() -> Result<Vec<Node>, Error> {
             nodes.extend(device.nodes()?);
         }
     }
+    if nodes.is_empty() {
+        log::warn(
+            "nothing that opens functions on vfio is offered, and containers will miss it: the policy's `hardware` \
+             lacks {subsystem: misc, name: vfio, use: offer, nodes: [{shared: true}]}, or vfio is not loaded",
+        );
+    }
     Ok(nodes)
 }
 
