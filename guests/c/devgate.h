@@ -2,7 +2,8 @@
  * A component for devgate in C: the contract under short names, and the few helpers that every component wants.
  *
  * `devgate_bindings.h` has every type and function with its documentation, and is generated; this header is written by hand.
- * A component defines three functions, `dg_enumerate`, `dg_health` and `dg_allocate`.
+ * A component defines three functions, `dg_enumerate`, `dg_health` and `dg_allocate`; and those of the optional interfaces whose
+ * file in `exports/` is compiled as well.
  *
  * - Every call runs in a fresh instance: nothing that is kept in static variables lasts, and nothing needs to be freed. All memory
  *   goes when the call ends, and so do all handles.
@@ -28,6 +29,8 @@ typedef devgate_plugin_types_unit_t dg_unit;
 typedef devgate_plugin_types_pool_t dg_pool;
 typedef devgate_plugin_types_verdict_t dg_verdict;
 typedef devgate_plugin_types_edits_t dg_edits;
+typedef exports_devgate_plugin_parameters_setting_t dg_setting;
+typedef exports_devgate_plugin_conditions_condition_t dg_condition;
 
 /* Handles. */
 typedef devgate_plugin_types_own_device_t dg_device;
@@ -39,9 +42,13 @@ typedef devgate_plugin_types_list_own_device_t dg_devices;
 typedef devgate_plugin_types_list_own_node_t dg_nodes;
 typedef devgate_plugin_types_list_property_t dg_properties;
 typedef devgate_plugin_types_list_unit_t dg_units;
+typedef devgate_bindings_list_string_t dg_strings;
 typedef exports_devgate_plugin_plugin_list_unit_t dg_given_units;
 typedef exports_devgate_plugin_plugin_list_pool_t dg_pools;
 typedef exports_devgate_plugin_plugin_list_verdict_t dg_verdicts;
+typedef exports_devgate_plugin_parameters_list_setting_t dg_settings;
+typedef exports_devgate_plugin_conditions_list_condition_t dg_conditions;
+typedef exports_devgate_plugin_conditions_list_list_condition_t dg_examined; /* the conditions of each unit */
 
 /* What kind of failure (`kind` of an error). */
 enum {
@@ -64,10 +71,34 @@ enum {
     DG_ERROR = DEVGATE_PLUGIN_LOG_LEVEL_ERROR,
 };
 
+/* Who wrote parameters (`origin` of a setting). */
+enum {
+    DG_BY_CLASS = EXPORTS_DEVGATE_PLUGIN_PARAMETERS_ORIGIN_CLASS,
+    DG_BY_CLAIM = EXPORTS_DEVGATE_PLUGIN_PARAMETERS_ORIGIN_CLAIM,
+};
+
+/* What a condition asks for (`effect` of a condition). */
+enum {
+    DG_INFORM = EXPORTS_DEVGATE_PLUGIN_CONDITIONS_EFFECT_INFORM,
+    DG_NO_NEW = EXPORTS_DEVGATE_PLUGIN_CONDITIONS_EFFECT_NO_NEW,
+    DG_EVICT = EXPORTS_DEVGATE_PLUGIN_CONDITIONS_EFFECT_EVICT,
+};
+
 /* What a component exports. */
 bool dg_enumerate(dg_pools *pools, dg_error *error);
 bool dg_health(dg_string resource, dg_given_units units, dg_verdicts *verdicts, dg_error *error);
 bool dg_allocate(dg_string resource, dg_given_units units, dg_edits *edits, dg_error *error);
+
+/* What it exports besides, each where the file of that name is compiled. */
+/* exports/preference.c */
+bool dg_choose(dg_string resource, dg_given_units available, dg_strings must_include, uint32_t size, dg_strings *chosen, dg_error *error);
+/* exports/lifecycle.c */
+bool dg_prepare(dg_string resource, dg_given_units units, dg_error *error);
+bool dg_release(dg_string resource, dg_given_units units, dg_error *error);
+/* exports/parameters.c */
+bool dg_allocate_with(dg_string resource, dg_given_units units, dg_settings settings, dg_edits *edits, dg_error *error);
+/* exports/conditions.c: `conditions` has a list for each unit, in their order. */
+bool dg_examine(dg_string resource, dg_given_units units, dg_examined *conditions, dg_error *error);
 
 /* Passes an error on: `DG_TRY(dg_attribute(device, "serial", &serial, error));` */
 #define DG_TRY(call)          \
@@ -120,5 +151,10 @@ dg_verdict dg_unknown(dg_string reason);
  * is no plain text, or `config:` is no mapping. Enough for settings; for more, bring a parser of JSON and `devgate_plugin_config_json`.
  */
 bool dg_config_text(const char *key, const char *fallback, dg_string *value, dg_error *error);
+/*
+ * The texts of these keys of a setting, each with `ptr` NULL where it is not there. What else there is in it fails with DG_INVALID:
+ * a pod must not start with something else than it asked for.
+ */
+bool dg_setting_texts(dg_setting setting, size_t count, const char *const keys[], dg_string values[], dg_error *error);
 
 #endif

@@ -1205,7 +1205,7 @@ void __component_type_object_force_link_devgate_bindings_public_use_in_this_comp
 
 // What a core module must say of the contract that it was written for, to be made a component of.
 __asm__(
-    ".section \".custom_section.component-type:devgate\",\"\",@\n"
+    ".section \".custom_section.component-type:devgate-component\",\"\",@\n"
     ".ascii \"\\000asm\\015\\000\\001\\000\\000\\031\\026wit-component\"\n"
     ".ascii \"-encoding\\004\\000\\007\\247\\025\\001A\\002\\001A\\034\\001BT\\001\"\n"
     ".ascii \"m\\011\\006denied\\011not-found\\004gone\"\n"

@@ -396,6 +396,123 @@ typedef struct {
   } val;
 } devgate_plugin_state_result_void_error_t;
 
+typedef devgate_plugin_types_error_t exports_devgate_plugin_preference_error_t;
+
+typedef devgate_plugin_types_unit_t exports_devgate_plugin_preference_unit_t;
+
+typedef struct {
+  exports_devgate_plugin_preference_unit_t *ptr;
+  size_t len;
+} exports_devgate_plugin_preference_list_unit_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    devgate_bindings_list_string_t ok;
+    exports_devgate_plugin_preference_error_t err;
+  } val;
+} exports_devgate_plugin_preference_result_list_string_error_t;
+
+typedef devgate_plugin_types_error_t exports_devgate_plugin_lifecycle_error_t;
+
+typedef devgate_plugin_types_unit_t exports_devgate_plugin_lifecycle_unit_t;
+
+typedef struct {
+  exports_devgate_plugin_lifecycle_unit_t *ptr;
+  size_t len;
+} exports_devgate_plugin_lifecycle_list_unit_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    exports_devgate_plugin_lifecycle_error_t err;
+  } val;
+} exports_devgate_plugin_lifecycle_result_void_error_t;
+
+typedef devgate_plugin_types_error_t exports_devgate_plugin_parameters_error_t;
+
+typedef devgate_plugin_types_unit_t exports_devgate_plugin_parameters_unit_t;
+
+typedef devgate_plugin_types_edits_t exports_devgate_plugin_parameters_edits_t;
+
+// Who wrote it.
+typedef uint8_t exports_devgate_plugin_parameters_origin_t;
+
+// Who administers the cluster's device classes.
+#define EXPORTS_DEVGATE_PLUGIN_PARAMETERS_ORIGIN_CLASS 0
+// Who made the claim: a tenant, whose words bind nobody.
+#define EXPORTS_DEVGATE_PLUGIN_PARAMETERS_ORIGIN_CLAIM 1
+
+// Parameters as they were written.
+typedef struct exports_devgate_plugin_parameters_setting_t {
+  exports_devgate_plugin_parameters_origin_t   origin;
+  // JSON, at most 10 KiB.
+  devgate_bindings_string_t   json;
+} exports_devgate_plugin_parameters_setting_t;
+
+typedef struct {
+  exports_devgate_plugin_parameters_unit_t *ptr;
+  size_t len;
+} exports_devgate_plugin_parameters_list_unit_t;
+
+typedef struct {
+  exports_devgate_plugin_parameters_setting_t *ptr;
+  size_t len;
+} exports_devgate_plugin_parameters_list_setting_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    exports_devgate_plugin_parameters_edits_t ok;
+    exports_devgate_plugin_parameters_error_t err;
+  } val;
+} exports_devgate_plugin_parameters_result_edits_error_t;
+
+typedef devgate_plugin_types_error_t exports_devgate_plugin_conditions_error_t;
+
+typedef devgate_plugin_types_unit_t exports_devgate_plugin_conditions_unit_t;
+
+// What a condition asks for. An admin's policy names each key and how far it may go.
+typedef uint8_t exports_devgate_plugin_conditions_effect_t;
+
+// It is there to be read.
+#define EXPORTS_DEVGATE_PLUGIN_CONDITIONS_EFFECT_INFORM 0
+// No new claim gets the unit, unless it tolerates that.
+#define EXPORTS_DEVGATE_PLUGIN_CONDITIONS_EFFECT_NO_NEW 1
+// Pods that have it end, too.
+#define EXPORTS_DEVGATE_PLUGIN_CONDITIONS_EFFECT_EVICT 2
+
+typedef struct exports_devgate_plugin_conditions_condition_t {
+  // What it is, in lower case with dashes, at most 63 bytes: `row-remap-pending`. The same for the same, whichever unit has it.
+  devgate_bindings_string_t   key;
+  exports_devgate_plugin_conditions_effect_t   effect;
+  // For people, of at most 256 bytes.
+  devgate_bindings_string_t   message;
+} exports_devgate_plugin_conditions_condition_t;
+
+typedef struct {
+  exports_devgate_plugin_conditions_unit_t *ptr;
+  size_t len;
+} exports_devgate_plugin_conditions_list_unit_t;
+
+typedef struct {
+  exports_devgate_plugin_conditions_condition_t *ptr;
+  size_t len;
+} exports_devgate_plugin_conditions_list_condition_t;
+
+typedef struct {
+  exports_devgate_plugin_conditions_list_condition_t *ptr;
+  size_t len;
+} exports_devgate_plugin_conditions_list_list_condition_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    exports_devgate_plugin_conditions_list_list_condition_t ok;
+    exports_devgate_plugin_conditions_error_t err;
+  } val;
+} exports_devgate_plugin_conditions_result_list_list_condition_error_t;
+
 typedef devgate_plugin_types_error_t exports_devgate_plugin_plugin_error_t;
 
 typedef devgate_plugin_types_pool_t exports_devgate_plugin_plugin_pool_t;
@@ -556,6 +673,19 @@ extern bool devgate_plugin_state_load(devgate_bindings_list_u8_t *ret, devgate_p
 // runs at the same time for one plugin; `unsupported` in any other call, `limit` where it is larger, `busy` where the call has
 // taken so long that another one has begun, and `io` where the disk fails.
 extern bool devgate_plugin_state_store(devgate_bindings_list_u8_t *blob, devgate_plugin_state_error_t *err);
+
+// Exported Functions from `devgate:plugin/preference@0.1.0`
+bool exports_devgate_plugin_preference_choose(devgate_bindings_string_t *resource, exports_devgate_plugin_preference_list_unit_t *available, devgate_bindings_list_string_t *must_include, uint32_t size, devgate_bindings_list_string_t *ret, exports_devgate_plugin_preference_error_t *err);
+
+// Exported Functions from `devgate:plugin/lifecycle@0.1.0`
+bool exports_devgate_plugin_lifecycle_prepare(devgate_bindings_string_t *resource, exports_devgate_plugin_lifecycle_list_unit_t *units, exports_devgate_plugin_lifecycle_error_t *err);
+bool exports_devgate_plugin_lifecycle_release(devgate_bindings_string_t *resource, exports_devgate_plugin_lifecycle_list_unit_t *units, exports_devgate_plugin_lifecycle_error_t *err);
+
+// Exported Functions from `devgate:plugin/parameters@0.1.1`
+bool exports_devgate_plugin_parameters_allocate_with(devgate_bindings_string_t *resource, exports_devgate_plugin_parameters_list_unit_t *units, exports_devgate_plugin_parameters_list_setting_t *settings, exports_devgate_plugin_parameters_edits_t *ret, exports_devgate_plugin_parameters_error_t *err);
+
+// Exported Functions from `devgate:plugin/conditions@0.1.1`
+bool exports_devgate_plugin_conditions_examine(devgate_bindings_string_t *resource, exports_devgate_plugin_conditions_list_unit_t *units, exports_devgate_plugin_conditions_list_list_condition_t *ret, exports_devgate_plugin_conditions_error_t *err);
 
 // Exported Functions from `devgate:plugin/plugin@0.1.0`
 bool exports_devgate_plugin_plugin_enumerate(exports_devgate_plugin_plugin_list_pool_t *ret, exports_devgate_plugin_plugin_error_t *err);
