@@ -120,34 +120,36 @@ func Unhealthy(reason string) Verdict { return types.MakeVerdictUnhealthy(reason
 // Unknown says why a unit's health could not be told: its last verdict stands.
 func Unknown(why string) Verdict { return types.MakeVerdictUnknown(why) }
 
-// Export makes a component what the host calls. Call it in an init function.
+// Export makes a component what the host calls. Call it in an init function. What a component exports besides has packages of its own:
+// preference, lifecycle, parameters and conditions.
 func Export(component Component) {
-	exports.OnEnumerate = func() ([]Pool, *types.Error) {
-		return reported(component.Enumerate)
+	exports.Enumerate = func() wit.Result[[]Pool, types.Error] {
+		return Answer(component.Enumerate)
 	}
-	exports.OnHealth = func(resource string, units []Unit) ([]Verdict, *types.Error) {
-		return reported(func() ([]Verdict, error) { return component.Health(resource, units) })
+	exports.Health = func(resource string, units []Unit) wit.Result[[]Verdict, types.Error] {
+		return Answer(func() ([]Verdict, error) { return component.Health(resource, units) })
 	}
-	exports.OnAllocate = func(resource string, units []Unit) (Edits, *types.Error) {
-		return reported(func() (Edits, error) { return component.Allocate(resource, units) })
+	exports.Allocate = func(resource string, units []Unit) wit.Result[Edits, types.Error] {
+		return Answer(func() (Edits, error) { return component.Allocate(resource, units) })
 	}
 }
 
-// reported makes errors and panics the contract's. What is not caught ends the call as a crash, without a word of why.
-func reported[T any](call func() (T, error)) (value T, failed *types.Error) {
+// Answer is what the host gets of a call, for the packages that export: the opposite of Ask. Errors and panics are made the contract's;
+// what is not caught ends the call as a crash, without a word of why.
+func Answer[T any](call func() (T, error)) (answer wit.Result[T, types.Error]) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
-			failed = &types.Error{Kind: Other, Message: fmt.Sprint("panic: ", mistake)}
+			answer = wit.Err[T](types.Error{Kind: Other, Message: fmt.Sprint("panic: ", mistake)})
 		}
 	}()
 	value, err := call()
 	if err == nil {
-		return value, nil
+		return wit.Ok[T, types.Error](value)
 	}
 	var own *Error
 	if errors.As(err, &own) {
 		// What was said around it stays.
-		return value, &types.Error{Kind: own.Kind, Code: own.Code, Message: err.Error()}
+		return wit.Err[T](types.Error{Kind: own.Kind, Code: own.Code, Message: err.Error()})
 	}
-	return value, &types.Error{Kind: Other, Message: err.Error()}
+	return wit.Err[T](types.Error{Kind: Other, Message: err.Error()})
 }
