@@ -145,6 +145,24 @@ fn a_world_can_be_given() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// As of a module in Go, whose world is the author's own file: what it imports a package for is exported.
+#[test]
+fn what_a_module_exports_of_the_contract_is_exported_whether_the_world_says_it_or_not() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let function = "(param i32 i32 i32 i32) (result i32) (i32.const 1024)";
+    let lifecycle = ["prepare", "release"]
+        .map(|name| format!("(func (export \"devgate:plugin/lifecycle@0.1.0#{name}\") {function})"));
+    let core = place.file("core.wasm", &module(&lifecycle.concat()))?;
+    let packed = place.packed(&core, &["--wit", WIT, "--world", "component"])?;
+    let exports = serde_json::json!(["devgate:plugin/lifecycle@0.1.0", "devgate:plugin/plugin@0.1.0"]);
+    assert_eq!(packed["component"]["exports"], exports);
+    let half = place.file("half.wasm", &module(&lifecycle[0]))?;
+    let said = place.pack(&half, &["--wit", WIT, "--world", "component"])?;
+    assert_eq!(said.code, Some(5), "{}{}", said.out, said.err);
+    assert!(said.err.contains("`devgate:plugin/lifecycle@0.1.0` function `release`"), "{}", said.err);
+    Ok(())
+}
+
 #[test]
 fn wasi_is_put_in_only_where_it_is_imported() -> anyhow::Result<()> {
     let place = Place::new()?;
@@ -235,7 +253,9 @@ devgate: [dir]/script.sh: is not WebAssembly
 devgate: [dir]/text.wat: is WebAssembly as text; run `wasm-tools parse` on it first
 devgate: [dir]/half.wasm: is damaged: unexpected end-of-file (at offset [n])
 devgate: [dir]/no-world.wasm: is a core module that does not say which world it is of: give --wit DIR and --world NAME, or link what the bindings' generator made for it (for C, the object file `*_component_type.o`)
-devgate: [dir]/other-world.wasm: failed to decode world from module: module was not valid: failed to find export of function `run`
+devgate: [dir]/other-world.wasm: --wit [dir]/other has not all that the module exports: package 'devgate:plugin@0.1.0' not found. known packages:
+      example:x
+      devgatectl:pack
 devgate: [dir]/no-plugin.wasm: this host could not run what it makes; nothing was written:
   component does not export devgate:plugin/plugin@0.1.0; build it for the world `component` of wit/
 devgate: [dir]/no-such-world.wasm: --wit [dir]/other has no world z, but x, y

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail, ensure};
 use devgate_types::escape;
+use std::collections::BTreeSet;
 use std::path::Path;
 use wasi_preview1_component_adapter_provider as preview1;
 use wasmparser::{Encoding, Parser, Payload};
@@ -10,6 +11,9 @@ use wit_parser::Resolve;
 
 /// How the sections start in which bindings' generators put a module's world.
 const WORLD_SECTION: &str = "component-type";
+
+/// How the names of functions start that a module exports of the contract's interfaces: `devgate:plugin/lifecycle@0.1.0#prepare`.
+const CONTRACT: &str = "devgate:plugin/";
 
 /// A component.
 pub(super) struct Encoded {
@@ -31,7 +35,7 @@ pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -
     };
     let mut embedded = bytes.to_vec();
     match wit {
-        Some(wit) => embed(&mut embedded, wit, world)?,
+        Some(wit) => embed(&mut embedded, &module, wit, world)?,
         None if !module.has_world && module.wasi => bail!(
             "is a core module for WASI preview 1 that says no world: build it with the contract's bindings, as a project of \
              `devgatectl new` is"
@@ -57,6 +61,8 @@ struct Module {
     has_world: bool,
     wasi: bool,
     is_program: bool,
+    /// The interfaces of the contract that it has functions of.
+    interfaces: BTreeSet<String>,
 }
 
 impl Module {
@@ -83,7 +89,11 @@ impl Module {
                 }
                 Payload::ExportSection(exports) => {
                     for export in exports {
-                        module.is_program |= export.context("is damaged")?.name == "_start";
+                        let name = export.context("is damaged")?.name;
+                        module.is_program |= name == "_start";
+                        if let Some((interface, _)) = name.split_once('#').filter(|_| name.starts_with(CONTRACT)) {
+                            module.interfaces.insert(interface.to_owned());
+                        }
                     }
                 }
                 _ => {}
@@ -112,8 +122,9 @@ impl Module {
     }
 }
 
-/// Puts the world into the module.
-fn embed(module: &mut Vec<u8>, wit: &Path, world: Option<&str>) -> anyhow::Result<()> {
+/// Puts the world into the module, and besides it what the module exports of the contract: left out because the world does not say
+/// it, a `lifecycle` would be missed by nobody until a unit is given away unprepared.
+fn embed(bytes: &mut Vec<u8>, module: &Module, wit: &Path, world: Option<&str>) -> anyhow::Result<()> {
     let shown = escape(&wit.to_string_lossy(), 256);
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_path(wit).map_err(told).with_context(|| format!("--wit {shown}"))?;
@@ -124,7 +135,13 @@ fn embed(module: &mut Vec<u8>, wit: &Path, world: Option<&str>) -> anyhow::Resul
         (Err(_), Some(name)) => bail!("--wit {shown} has no world {}, but {there}", escape(name, 80)),
         (Err(_), None) => bail!("--wit {shown} has several worlds, give --world with one of them: {there}"),
     };
-    embed_component_metadata(module, &resolve, world, StringEncoding::UTF8).map_err(told)
+    embed_component_metadata(bytes, &resolve, world, StringEncoding::UTF8).map_err(told)?;
+    let exports: String = module.interfaces.iter().map(|interface| format!("export {interface};")).collect();
+    let exports = format!("package devgatectl:pack; world exports {{ {exports} }}");
+    let package = resolve.push_str("exports.wit", &exports).map_err(told);
+    let package = package.with_context(|| format!("--wit {shown} has not all that the module exports"))?;
+    let world = resolve.select_world(&[package], None).map_err(told)?;
+    embed_component_metadata(bytes, &resolve, world, StringEncoding::UTF8).map_err(told)
 }
 
 /// An error with its causes, from text that a file may have made.
