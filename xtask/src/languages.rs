@@ -45,15 +45,32 @@ impl Language {
         }
     }
 
-    /// Builds the example into a file, after the tools for it were brought if they were not there.
-    fn build(self, folder: &Path, file: &Path) -> Result<()> {
+    /// What the example is built with: also what may be exported besides, where this repository has an SDK that does that.
+    const fn exports(self) -> &'static [Exports] {
         match self {
-            Self::C => c::build(folder, file),
-            Self::Go => go::build(folder, file),
+            Self::C | Self::Go => &[Exports::Needed, Exports::All],
+            Self::Python | Self::Js => &[Exports::Needed],
+        }
+    }
+
+    /// Builds the example into a file, after the tools for it were brought if they were not there.
+    fn build(self, folder: &Path, exports: Exports, file: &Path) -> Result<()> {
+        match self {
+            Self::C => c::build(folder, exports, file),
+            Self::Go => go::build(folder, exports, file),
             Self::Python => python::build(folder, file),
             Self::Js => javascript::build(folder, file),
         }
     }
+}
+
+/// What the example exports.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Exports {
+    /// What every component does.
+    Needed,
+    /// The contract's optional interfaces as well.
+    All,
 }
 
 /// Builds the example in these languages into the components' folder.
@@ -80,11 +97,18 @@ pub(crate) fn one(language: Language) -> Result<()> {
     println!("Building the example in {name} …");
     let built = target()?.join("languages");
     std::fs::create_dir_all(&built).with_context(|| format!("create {}", built.display()))?;
-    let file = built.join(format!("widget-{name}.wasm"));
-    language.build(&guests().join("languages").join(name), &file)?;
     let wasi = if language == Language::Go { Wasi::Granted } else { Wasi::Never };
-    let row = components::take(&file, &format!("widget-{name}"), wasi)?;
-    print!("{}", Row::table(&[row]));
+    let mut rows = Vec::new();
+    for exports in language.exports() {
+        let component = match exports {
+            Exports::Needed => format!("widget-{name}"),
+            Exports::All => format!("widget-{name}-optional"),
+        };
+        let file = built.join(format!("{component}.wasm"));
+        language.build(&guests().join("languages").join(name), *exports, &file)?;
+        rows.push(components::take(&file, &component, wasi)?);
+    }
+    print!("{}", Row::table(&rows));
     Ok(())
 }
 

