@@ -214,6 +214,38 @@ fn projects_in_other_languages_do_what_their_readmes_say() -> anyhow::Result<()>
     Ok(())
 }
 
+/// With the example's own functions, and nothing that the project does not have.
+#[test]
+fn a_project_exports_more_by_what_came_with_it() -> anyhow::Result<()> {
+    let languages = repository().join("guests/languages");
+    let named = std::env::var("DEVGATE_LANGUAGES").unwrap_or_else(|_| "c".to_owned());
+    let has_clang = Command::new("clang-19").arg("--version").output().is_ok();
+    for (lang, from, to, make) in [
+        (
+            "c",
+            "c/optional/optional.c",
+            "devgate/optional.c",
+            "make EXPORTS='preference lifecycle parameters conditions'",
+        ),
+        ("go", "go/optional.go", "optional.go", "make"),
+    ] {
+        if !named.split(',').any(|name| name == lang) || (lang == "c" && !has_clang && std::env::var_os("CI").is_none())
+        {
+            println!("skipped: {lang} is not asked for, or its compiler not here");
+            continue;
+        }
+        let dir = tempfile::tempdir()?;
+        let folder = project(dir.path(), lang, &[])?;
+        let more = std::fs::read_to_string(languages.join(from))?.replace("//go:build optional\n", "");
+        std::fs::write(folder.join(to), more)?;
+        let said = follow_text(&folder, &format!("$ {make}\n$ devgatectl inspect acme-npu.wasm\n"), &[])?;
+        for interface in ["preference@0.1.0", "lifecycle@0.1.0", "parameters@0.1.1", "conditions@0.1.1"] {
+            assert!(said.contains(&format!("\n  devgate:plugin/{interface}\n")), "{lang}: {said}");
+        }
+    }
+    Ok(())
+}
+
 /// In each language whose tools are here, on the example's component in Rust, which answers the same in all of them; and they fail where
 /// that answers otherwise.
 #[test]

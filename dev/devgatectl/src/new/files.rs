@@ -79,7 +79,7 @@ const RUST: [File; 11] = [
     ("tests/call.rs", template!("rust/call.rs"), Form::Words),
 ];
 
-const C: [File; 12] = [
+const C: [File; 20] = [
     (".github/workflows/test.yaml", template!("c/test.yaml"), Form::Words),
     (".gitignore", template!("c/gitignore"), Form::Words),
     ("Makefile", template!("c/Makefile"), Form::Words),
@@ -90,6 +90,14 @@ const C: [File; 12] = [
     ("devgate/devgate_bindings.h", c!("devgate_bindings.h"), Form::Same),
     ("devgate/devgate_config.c", c!("devgate_config.c"), Form::Same),
     ("devgate/devgate_memory.c", c!("devgate_memory.c"), Form::Same),
+    ("devgate/exports/bindings/conditions.c", c!("exports/bindings/conditions.c"), Form::Same),
+    ("devgate/exports/bindings/lifecycle.c", c!("exports/bindings/lifecycle.c"), Form::Same),
+    ("devgate/exports/bindings/parameters.c", c!("exports/bindings/parameters.c"), Form::Same),
+    ("devgate/exports/bindings/preference.c", c!("exports/bindings/preference.c"), Form::Same),
+    ("devgate/exports/conditions.c", c!("exports/conditions.c"), Form::Same),
+    ("devgate/exports/lifecycle.c", c!("exports/lifecycle.c"), Form::Same),
+    ("devgate/exports/parameters.c", c!("exports/parameters.c"), Form::Same),
+    ("devgate/exports/preference.c", c!("exports/preference.c"), Form::Same),
     ("policy.yaml", example!("policy.yaml"), Form::Code),
     ("tests/call.sh", template!("c/call.sh"), Form::Words),
 ];
@@ -126,7 +134,7 @@ const GO: [File; 8] = [
     ("widget.go", example!("go/widget.go"), Form::Code),
 ];
 /// Beside them, all that a component in Go is built of.
-const GO_MODULE: [File; 31] = [
+const GO_MODULE: [File; 43] = [
     go!("bindings/devgate_plugin_config/empty.s"),
     go!("bindings/devgate_plugin_config/wit_bindings.go"),
     go!("bindings/devgate_plugin_control/empty.s"),
@@ -149,8 +157,20 @@ const GO_MODULE: [File; 31] = [
     go!("bindings/devgate_plugin_types/wit_bindings.go"),
     go!("bindings/export_devgate_plugin_plugin/component.go"),
     go!("bindings/wit_exports/wit_exports.go"),
+    go!("conditions/conditions.go"),
+    go!("conditions/wit_bindings.go"),
+    go!("conditions/wit_exports.go"),
     go!("go.mod"),
+    go!("lifecycle/lifecycle.go"),
+    go!("lifecycle/wit_bindings.go"),
+    go!("lifecycle/wit_exports.go"),
+    go!("parameters/parameters.go"),
+    go!("parameters/wit_bindings.go"),
+    go!("parameters/wit_exports.go"),
     go!("plugin.go"),
+    go!("preference/preference.go"),
+    go!("preference/wit_bindings.go"),
+    go!("preference/wit_exports.go"),
     go!("wit/runtime/empty.s"),
     go!("wit/runtime/memory.go"),
     go!("wit/runtime/runtime.go"),

@@ -42,11 +42,11 @@ fn each_function_is_called_in_every_language_with_an_sdk() -> anyhow::Result<()>
         &["allocate", "W-1001", "--class", "{}", "--class", r#"{"mode": "fast"}"#, "--claim", r#"{"mode": "safe"}"#],
         &["allocate", "W-1001", "--claim", r#"{"mode": "slow"}"#],
         &["allocate", "W-1001", "--class", "{} {}"],
-        // &["examine"], // examine
+        &["examine"],
     ];
     let on_a_bad_day: &[&[&str]] = &[
         &["prepare", "W-1001"],
-        // &["examine", "W-1001"], // examine
+        &["examine", "W-1001"],
     ];
     for language in with_all()? {
         let mut told = String::new();
