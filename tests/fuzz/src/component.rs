@@ -2,7 +2,8 @@
 
 use devgate_types::component::{Answered, Call, CallKind, Capabilities, Cost, Denied, LogLevel, Output};
 use devgate_types::{
-    CallError, DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit, Verdict,
+    CallError, Condition, DeviceHandle, Effect, Failure, FailureKind, MountHandle, NodeHandle, Pool, Property, Unit,
+    Verdict,
 };
 
 /// The call ends where the host says so; what cannot be had is passed over.
@@ -64,6 +65,12 @@ pub(crate) fn curious(call: &Call<'_>, mut host: Box<dyn Capabilities>) -> Resul
             let others = call.units.iter().map(|unit| unit.id.clone());
             let size = usize::try_from(call.size).unwrap();
             output.choice = call.must_include.iter().cloned().chain(others).take(size).collect();
+        }
+        CallKind::Examine => {
+            let condition =
+                |Property { value, .. }| Condition { key: "a".to_owned(), effect: Effect::NoNew, message: value };
+            let of_unit: Vec<_> = properties.into_iter().map(condition).collect();
+            output.conditions = vec![of_unit; call.units.len()];
         }
         CallKind::Prepare | CallKind::Release => {}
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 /// Each check, and the fault with which it fails.
-const FAULTS: [(&str, &str); 67] = [
+const FAULTS: [(&str, &str); 70] = [
     ("answers.units", "lists-nothing"),
     ("answers.gate", "ids-too-long"),
     ("answers.health", "all-unhealthy"),

@@ -44,10 +44,7 @@ fn each_function_is_called_in_every_language_with_an_sdk() -> anyhow::Result<()>
         &["allocate", "W-1001", "--class", "{} {}"],
         &["examine"],
     ];
-    let on_a_bad_day: &[&[&str]] = &[
-        &["prepare", "W-1001"],
-        &["examine", "W-1001"],
-    ];
+    let on_a_bad_day: &[&[&str]] = &[&["prepare", "W-1001"], &["examine", "W-1001"]];
     for language in with_all()? {
         let mut told = String::new();
         for words in calls {
