@@ -67,7 +67,6 @@ fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
     for (args, code, why) in [
         (&["choose"][..], 2, "choose: it exports no preference"),
         (&["release"], 2, "release: it exports no lifecycle"),
-        (&["allocate", "0000:00:01.0", "--claim", "{}"], 2, "allocate: it exports no parameters"),
         (&["health", "--class", "{}"], 2, "health: is told nothing by claims; leave --claim and --class out"),
         (&["allocate", "GPU-9"], 2, "id GPU-9: enumerate does not list it"),
         (&["health", "--resource", "fake.com/x"], 2, "resource fake.com/x: is not listed; those are: fake.com/gpu"),
@@ -78,6 +77,14 @@ fn what_cannot_be_called_says_why() -> anyhow::Result<()> {
         let said = with_policy(&place, args)?;
         assert_eq!(said.code, Some(code), "{args:?}: {}{}", said.out, said.err);
         assert!(said.err.contains(why), "{args:?}: {}", said.err);
+    }
+    let policy = place.dir().join("policy.yaml").display().to_string();
+    for (args, why) in [
+        (&["allocate", "0000:00:01.0", "--claim", "{}"][..], "allocate: it exports no parameters"),
+        (&["examine"], "examine: it exports no conditions"),
+    ] {
+        let said = call(&place, "accel.wasm", &[args, &["--policy", &policy]].concat())?;
+        assert!(said.code == Some(2) && said.err.contains(why), "{args:?}: {}{}", said.out, said.err);
     }
     let without = call(&place, "misfit.wasm", &["enumerate"])?;
     assert_eq!(without.code, Some(3));

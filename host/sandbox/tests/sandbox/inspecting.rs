@@ -45,7 +45,7 @@ fn each_import_says_what_it_needs() {
             never("is never served: a component has no network"),
         ]
     );
-    assert_eq!(contents.contract.unwrap().as_str(), "0.1.0");
+    assert_eq!(contents.contract.unwrap().as_str(), "0.1.3");
     assert!(contents.profile.unwrap_err().to_string().contains("does not export"));
 }
 
