@@ -127,7 +127,7 @@ fn dra37_conditions_that_flap_cost_two_lists_a_minute_in_the_end_however_many_th
     // Each of the three comes and goes by itself.
     assert!(late.len() <= 3 * 41, "{}: {late:?}", late.len());
     // What only says more in words, or informs, is not published.
-    let at = |tenth: u64| conditions(if tenth % 2 == 0 { &[("worn", found::Effect::Inform)] } else { &[] });
+    let at = |tenth: u64| conditions(if tenth.is_multiple_of(2) { &[("worn", found::Effect::Inform)] } else { &[] });
     assert_eq!(published_at(60, at), [0.0]);
 }
 
