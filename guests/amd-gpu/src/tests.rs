@@ -284,7 +284,7 @@ fn a_gpu_that_has_lost_memory_works_and_says_so() {
     let survey = rig.survey();
     let message = "GPU 0000:63:00.0 has lost 1 pages of memory".to_owned();
     let expected = Condition { key: "bad-pages".to_owned(), effect: Effect::NoNew, message };
-    assert_eq!(found(&survey), [expected.clone()]);
+    assert_eq!(found(&survey), std::slice::from_ref(&expected));
     assert_eq!(survey.unit("0000:63:00.0").conditions, [expected]);
 }
 

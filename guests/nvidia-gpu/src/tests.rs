@@ -244,7 +244,7 @@ fn a_gpu_that_waits_for_its_reset_or_has_a_narrow_link_works_and_says_so() {
         "    dra: {driver: gpu.nvidia.com, conditions: {row-remap-pending: NoExecute, narrow-link: NoSchedule}}\n";
     let policy = POLICY.replacen("    kernel-log:", &format!("{dra}    kernel-log:"), 1);
     let mut rig = Rig::of::<NvidiaGpu>(&policy, "nvidia", NODE);
-    let mut found = |rig: &mut Rig| {
+    let found = |rig: &mut Rig| {
         let survey = rig.survey();
         assert!(survey.units.iter().all(Unit::is_healthy), "{survey}");
         let conditions =

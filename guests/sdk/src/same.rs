@@ -10,6 +10,7 @@ use crate::{config, control, files, hardware, host_paths, kernel_log, state};
 
 type Answer<T> = Result<T, Error>;
 type Choose = fn(String, Vec<Unit>, Vec<String>, u32) -> Answer<Vec<String>>;
+type Examine = fn(String, Vec<Unit>) -> Answer<Vec<Vec<Condition>>>;
 type Work = fn(String, Vec<Unit>) -> Answer<()>;
 
 const _: fn(&Device) -> Device = Device::duplicate;
@@ -102,7 +103,7 @@ fn exports<T: Plugin + Preference + Lifecycle + Parameters + Conditions>() {
     let _: Choose = T::choose;
     let _: [Work; 2] = [T::prepare, T::release];
     let _: fn(String, Vec<Unit>, Vec<Setting>) -> Answer<Edits> = T::allocate_with;
-    let _: fn(String, Vec<Unit>) -> Answer<Vec<Vec<Condition>>> = T::examine;
+    let _: Examine = T::examine;
 }
 
 /// Nobody calls what only has to compile.
