@@ -29,7 +29,7 @@ use std::time::Duration;
 const PARTS: [&str; 3] = ["serial-base", "usb-serial", "virtio"];
 
 /// Parts that are on the bus of what they are parts of, by their `DEVTYPE`: the interfaces of a USB device, and what has the node of a
-/// work queue of Intel's DSA (`idxd_cdev_device_type` in `drivers/dma/idxd/cdev.c`).
+/// work queue of the driver idxd (`idxd_cdev_device_type` in `drivers/dma/idxd/cdev.c`).
 const PART_TYPES: [&str; 2] = ["idxd_cdev", "usb_interface"];
 
 /// `/dev/null`, which every kernel lists in `/sys/dev/char`.
