@@ -80,8 +80,14 @@ fn each_function_is_called_in_every_language_with_an_sdk() -> anyhow::Result<()>
               allocate failed: the class: is not a mapping
                 to do  ask for what lies beneath the device itself; `children`, `parent` and `related` give others
 
+            ["examine"] ends with Some(0)
+              there is no condition
+
             ["prepare", "W-1001"] ends with Some(5)
               prepare failed: W-1001 is overheated
+
+            ["examine", "W-1001"] ends with Some(0)
+              example.com/widget  W-1001  not-well  the policy does not name it (dra.conditions)
             "#);
         }
     }
