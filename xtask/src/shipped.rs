@@ -23,6 +23,7 @@ const PARTS: &[&str] = &[
     "deploy/systemd",
     "docs",
     "examples",
+    "guests/PARITY.md",
     "guests/PORTING.md",
     "guests/README.md",
     "guests/accel/README.md",

@@ -173,12 +173,8 @@ fn bad_pages(function: &Device) -> Result<BadPages, Error> {
 pub(crate) fn conditions(address: &str) -> Vec<Condition> {
     let pages = hardware::device_by_name(PCI, address).and_then(|function| bad_pages(&function));
     let pages = pages.unwrap_or_default();
-    let bad = (pages.all > 0).then(|| Condition {
-        key: "bad-pages".to_owned(),
-        effect: Effect::NoNew,
-        message: format!("GPU {address} has lost {} pages of memory", pages.all),
-    });
-    bad.into_iter().collect()
+    let why = || format!("GPU {address} has lost {} pages of memory", pages.all);
+    (pages.all > 0).then(|| Condition::new("bad-pages", Effect::NoNew, why())).into_iter().collect()
 }
 
 /// Whether its GPU is still divided as it was when the part was listed. What a pod holds stays what it was for the host, so this

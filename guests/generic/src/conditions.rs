@@ -52,7 +52,7 @@ pub(crate) fn of(rules: &[&Rule], devices: &[impl KernelDevice]) -> Vec<Conditio
         let value = |device| KernelDevice::attribute(device, attribute).ok().filter(|value| fits(is, value));
         if let Some((device, value)) = devices.iter().find_map(|device| Some((device, value(device)?))) {
             let message = format!("{attribute} of {} is {value}", device.name());
-            found.push(Condition { key: key.clone(), effect: *effect, message });
+            found.push(Condition::new(key, *effect, message));
         }
     }
     found

@@ -25,7 +25,7 @@ impl Known {
     /// New work waits for a reset, which nothing else asks for: what runs may end in peace.
     fn row_remap(&self, address: &str) -> Option<Condition> {
         let why = "Xid 63: rows of its memory are remapped when it is reset next";
-        self.0.has_remapped(address).then(|| condition("row-remap-pending", Effect::NoNew, why.to_owned()))
+        self.0.has_remapped(address).then(|| Condition::new("row-remap-pending", Effect::NoNew, why))
     }
 }
 
@@ -38,9 +38,5 @@ fn narrow_link(function: &impl Function) -> Option<Condition> {
     // 63 is what a function reads as that does not answer, and 0 as one without a link.
     let (now, most) = (lanes("current_link_width")?, lanes("max_link_width").filter(|most| *most < 63)?);
     let is_narrow = now > 0 && now < most;
-    is_narrow.then(|| condition("narrow-link", Effect::Inform, format!("its link has {now} of {most} lanes")))
-}
-
-fn condition(key: &str, effect: Effect, message: String) -> Condition {
-    Condition { key: key.to_owned(), effect, message }
+    is_narrow.then(|| Condition::new("narrow-link", Effect::Inform, format!("its link has {now} of {most} lanes")))
 }

@@ -45,7 +45,7 @@ impl Plugin for NvidiaGpu {
         let config = config::parse(&devgate_sdk::config::json())?;
         // Whoever drives a GPU on vfio, the kernel's log says nothing of it.
         if units.iter().all(vfio::is_unit) {
-            return Ok(units.iter().map(vfio::health).collect());
+            return Ok(units.iter().map(devgate_vfio::group_health).collect());
         }
         let faults = Faults::look(&Host, &config.xid, &resource);
         for note in &faults.notes {
@@ -80,7 +80,7 @@ impl Conditions for NvidiaGpu {
 /// How a GPU is, or the instance and the GPU that it is a part of.
 fn verdict(unit: &Unit, config: &Config, faults: &Faults) -> Verdict {
     if vfio::is_unit(unit) {
-        return vfio::health(unit);
+        return devgate_vfio::group_health(unit);
     }
     let Some(function) = unit.backing.first() else {
         return Verdict::Unknown("nothing is known of its hardware".to_owned());

@@ -6,8 +6,8 @@ use crate::line::Slot;
 use crate::machine::{Function, Machine};
 use crate::models;
 use crate::power::Power;
-use crate::vfio::is_vfio;
 use devgate_sdk::{Error, ErrorKind, Presence, Property};
+use devgate_vfio::is_vfio;
 
 /// NVIDIA's PCI vendor id.
 pub(crate) const VENDOR: &str = "0x10de";

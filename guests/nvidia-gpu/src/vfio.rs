@@ -1,20 +1,11 @@
 //! GPUs that are bound to vfio, for virtual machines: no GPU of NVIDIA's driver, but what its iommu group opens.
 
 use crate::survey::is_gpu;
-use devgate_sdk::{Device, Error, Node, Pool, Property, Unit, Verdict, hardware};
-use std::collections::BTreeMap;
+use devgate_sdk::{Device, Error, Pool, Property, Unit, hardware};
 
 /// The GPUs on vfio, by iommu group: what one group has is given together, such as a card's audio function.
 pub(crate) fn pool(resource: &str, notes: &mut Vec<String>) -> Result<Pool, Error> {
-    let mut groups: BTreeMap<String, Vec<Device>> = BTreeMap::new();
-    for device in hardware::devices("pci")?.into_iter().filter(is_on_vfio) {
-        match device.link("iommu_group") {
-            Ok(group) => groups.entry(group).or_default().push(device),
-            Err(error) => {
-                notes.push(format!("{} is not offered: it has no iommu group: {}", device.name(), error.message))
-            }
-        }
-    }
+    let groups = devgate_vfio::groups(|why| notes.push(why))?;
     let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Vec::new());
     for (group, members) in groups {
         if let Some(first) = members.iter().find(|device| is_gpu(*device)).map(Device::name) {
@@ -56,42 +47,11 @@ fn unit(id: String, group: &str, members: Vec<Device>) -> Result<Unit, Error> {
         let model = gpu.attribute("device").ok().as_deref().and_then(crate::models::of);
         properties.extend(model.map(|model| Property::new("architecture", model.architecture)));
     }
-    let mut nodes: Vec<Node> = Vec::new();
-    for member in &members {
-        for node in member.nodes()? {
-            // One node opens the whole group; its functions have it all.
-            if !nodes.iter().any(|held| held.path() == node.path()) {
-                nodes.push(node);
-            }
-        }
-    }
+    let nodes = devgate_vfio::nodes(&members)?;
     Ok(Unit { id, nodes, properties, backing: members })
 }
 
 /// Whether a unit is one of these.
 pub(crate) fn is_unit(unit: &Unit) -> bool {
     unit.property("vfio-group").is_some()
-}
-
-/// The kernel asks a GPU on vfio nothing: that it is there and on vfio is all there is to know.
-pub(crate) fn health(unit: &Unit) -> Verdict {
-    if unit.nodes.is_empty() {
-        return Verdict::Unhealthy("the policy offers no node of its iommu group".to_owned());
-    }
-    match unit.backing.iter().find(|device| !is_on_vfio(device)) {
-        None => Verdict::Healthy,
-        Some(device) => Verdict::Unhealthy(match device.driver() {
-            Some(driver) => format!("{} is bound to {driver} now", device.name()),
-            None => format!("{} has no driver now", device.name()),
-        }),
-    }
-}
-
-fn is_on_vfio(device: &Device) -> bool {
-    device.driver().is_some_and(|driver| is_vfio(&driver))
-}
-
-/// Whether a driver is one of vfio's: `vfio-pci` and its variants, such as `nvgrace_gpu_vfio_pci`.
-pub(crate) fn is_vfio(driver: &str) -> bool {
-    driver.contains("vfio")
 }

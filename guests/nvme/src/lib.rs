@@ -43,7 +43,7 @@ impl Plugin for Nvme {
     fn health(resource: String, units: Vec<Unit>) -> Result<Vec<Verdict>, Error> {
         let config = configured()?;
         if config.vfio.as_ref() == Some(&resource) {
-            return Ok(units.iter().map(vfio::health).collect());
+            return Ok(units.iter().map(devgate_vfio::group_health).collect());
         }
         let mut look = Look::now(&config);
         let candidates = units::candidates(&config, &mut look);

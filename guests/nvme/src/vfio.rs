@@ -1,23 +1,13 @@
 //! Drives that are bound to vfio, for programs in user space and virtual machines: no disk of the kernel's, but a PCI function.
 
-use devgate_sdk::{Device, Error, Node, Pool, Property, Unit, Verdict, hardware};
-use std::collections::BTreeMap;
+use devgate_sdk::{Device, Error, Node, Pool, Property, Unit, hardware};
 
 /// PCI mass storage, non-volatile memory (`include/linux/pci_ids.h`).
 const CLASS: &str = "0x0108";
 
 /// The drives on vfio, by iommu group: what one group has is given together.
 pub(crate) fn pool(resource: &str, note: impl Fn(&str)) -> Result<Pool, Error> {
-    let mut groups: BTreeMap<String, Vec<Device>> = BTreeMap::new();
-    for device in hardware::devices("pci")? {
-        if !is_on_vfio(&device) {
-            continue;
-        }
-        match device.link("iommu_group") {
-            Ok(group) => groups.entry(group).or_default().push(device),
-            Err(error) => note(&format!("{} is not offered: it has no iommu group: {}", device.name(), error.message)),
-        }
-    }
+    let groups = devgate_vfio::groups(|why| note(&why))?;
     let (mut pool, mut unread) = (Pool::new(resource, Vec::new()), Vec::new());
     // The node that programs open to tie groups together. It gives nothing by itself.
     let shared = shared_nodes();
@@ -66,33 +56,6 @@ fn unit(group: &str, members: Vec<Device>) -> Result<Option<Unit>, Error> {
     };
     properties.push(Property::new("device", format!("{}:{}", id("vendor"), id("device"))));
     properties.extend(first.numa_node().map(|numa| Property::new("numa", numa.to_string())));
-    let mut nodes = Vec::new();
-    for member in &members {
-        for node in member.nodes()? {
-            // One node opens the whole group; its functions have it all.
-            if !nodes.iter().any(|held: &Node| held.path() == node.path()) {
-                nodes.push(node);
-            }
-        }
-    }
+    let nodes = devgate_vfio::nodes(&members)?;
     Ok(Some(Unit { id: first.name(), nodes, properties, backing: members }))
-}
-
-/// One verdict: the kernel asks a drive on vfio nothing, so that it is there and on vfio is all there is to know.
-pub(crate) fn health(unit: &Unit) -> Verdict {
-    if unit.nodes.is_empty() {
-        return Verdict::Unhealthy("the policy offers no node of its iommu group".to_owned());
-    }
-    match unit.backing.iter().find(|device| !is_on_vfio(device)) {
-        None => Verdict::Healthy,
-        Some(device) => Verdict::Unhealthy(match device.driver() {
-            Some(driver) => format!("{} is bound to {driver} now", device.name()),
-            None => format!("{} has no driver now", device.name()),
-        }),
-    }
-}
-
-/// Variants of vfio-pci have vendors' names in theirs.
-fn is_on_vfio(device: &Device) -> bool {
-    device.driver().is_some_and(|driver| driver.contains("vfio"))
 }

@@ -148,6 +148,9 @@ impl Fields {
     pub fn end(self) -> Result<(), Error> {
         match self.rest.iter().find(|(_, value)| value.is_some()) {
             None => Ok(()),
+            Some((key, _)) if self.known.is_empty() => {
+                Err(self.refused(&format!("unknown key `{key}`; none is known here")))
+            }
             Some((key, _)) => Err(self.refused(&format!("unknown key `{key}`; known here: {}", self.known))),
         }
     }

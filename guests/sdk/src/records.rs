@@ -1,6 +1,6 @@
 //! Building the contract's records.
 
-use crate::{Device, Edits, Node, Pool, Property, Unit};
+use crate::{Condition, Device, Edits, Effect, Node, Pool, Property, Unit};
 
 /// The most bytes of a property's value.
 const PROPERTY_BYTES: usize = 4_096;
@@ -9,6 +9,13 @@ impl Property {
     /// One named value; the name is at most 128 bytes, the value at most 4,096.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into() }
+    }
+}
+
+impl Condition {
+    /// Something that is not as it should be, and what that asks for.
+    pub fn new(key: impl Into<String>, effect: Effect, message: impl Into<String>) -> Self {
+        Self { key: key.into(), effect, message: message.into() }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::link::uplinks;
 use crate::select::LinkType;
 use devgate_sdk::{Device, Error, Presence};
+use devgate_vfio::is_vfio;
 use std::collections::HashMap;
 
 /// Interfaces of one function that are shown: one, or a few where it has several ports.
@@ -104,11 +105,6 @@ impl Facts {
         properties.extend(self.rdma_device.clone().map(|device| ("rdma", device)));
         properties
     }
-}
-
-/// Whether a driver gives the function to programs in user space: vfio-pci, or a vendor's variant of it.
-pub(crate) fn is_vfio(driver: &str) -> bool {
-    driver.contains("vfio")
 }
 
 fn link_type(function: &Device, names: &[String]) -> Option<LinkType> {

@@ -1,9 +1,9 @@
 //! How a virtual function is. The host watches presence itself.
 
 use crate::config::Pool;
-use crate::facts::is_vfio;
 use crate::link::Links;
 use devgate_sdk::{Device, ErrorKind, Node, Unit, Verdict};
+use devgate_vfio::is_vfio;
 
 /// A verdict that ends the look; what says nothing against the function is `Ok`.
 type Look = Result<(), Verdict>;

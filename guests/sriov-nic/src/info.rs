@@ -2,8 +2,8 @@
 //! plugin (`PCIDEVICE_…_INFO`; its `pkg/infoprovider` has the keys).
 
 use crate::config::Pool;
-use crate::facts::is_vfio;
 use devgate_sdk::Unit;
+use devgate_vfio::is_vfio;
 use serde_json::{Map, Value};
 
 /// The longest variable that the contract lets through.

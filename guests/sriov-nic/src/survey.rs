@@ -1,9 +1,10 @@
 //! What virtual functions there are, sorted into the pools of the configuration.
 
 use crate::config::{self, Config};
-use crate::facts::{Facts, Pf, is_vfio};
+use crate::facts::{Facts, Pf};
 use crate::select::{Place, place};
 use devgate_sdk::{Device, Error, ErrorKind, Node, Pool, Presence, Unit, hardware, host_paths};
+use devgate_vfio::is_vfio;
 use std::collections::HashMap;
 
 /// What opens groups of vfio.

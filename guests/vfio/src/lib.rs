@@ -1,9 +1,10 @@
-//! What accelerators have in common that are bound to vfio, for programs in user space (DPDK) and virtual machines: the
+//! What devices have in common that are bound to vfio, for programs in user space (DPDK) and virtual machines: the
 //! kernel asks such a function nothing, so that it is there, on vfio, and has a node is all there is to know of the
 //! function itself.
 #![forbid(unsafe_code)]
 
 use devgate_sdk::{Device, Edits, Error, Node, Presence, Unit, Verdict, hardware, log};
+use std::collections::BTreeMap;
 
 /// What opens groups of vfio, and what functions are attached to that are opened by nodes of their own (`vfio-dev`).
 const OPENERS: [&str; 2] = ["vfio", "iommu"];
@@ -12,6 +13,58 @@ const OPENERS: [&str; 2] = ["vfio", "iommu"];
 #[must_use]
 pub fn is_vfio(driver: &str) -> bool {
     driver.contains("vfio")
+}
+
+/// Whether a device is bound so.
+#[must_use]
+pub fn is_on_vfio(device: &Device) -> bool {
+    device.driver().is_some_and(|driver| is_vfio(&driver))
+}
+
+/// The PCI functions on vfio by iommu group: what one group has is given together. Of one without a group `note` is told.
+///
+/// # Errors
+/// When the bus cannot be listed now.
+pub fn groups(mut note: impl FnMut(String)) -> Result<BTreeMap<String, Vec<Device>>, Error> {
+    let mut groups: BTreeMap<String, Vec<Device>> = BTreeMap::new();
+    for device in hardware::devices("pci")?.into_iter().filter(is_on_vfio) {
+        match device.link("iommu_group") {
+            Ok(group) => groups.entry(group).or_default().push(device),
+            Err(error) => note(format!("{} is not offered: it has no iommu group: {}", device.name(), error.message)),
+        }
+    }
+    Ok(groups)
+}
+
+/// The nodes of a group's functions, each once: one opens the whole group.
+///
+/// # Errors
+/// When one is there and cannot be told now.
+pub fn nodes(members: &[Device]) -> Result<Vec<Node>, Error> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for member in members {
+        for node in member.nodes()? {
+            if !nodes.iter().any(|held| held.path() == node.path()) {
+                nodes.push(node);
+            }
+        }
+    }
+    Ok(nodes)
+}
+
+/// The verdict on a unit of a group's functions.
+#[must_use]
+pub fn group_health(unit: &Unit) -> Verdict {
+    if unit.nodes.is_empty() {
+        return Verdict::Unhealthy("the policy offers no node of its iommu group".to_owned());
+    }
+    match unit.backing.iter().find(|device| !is_on_vfio(device)) {
+        None => Verdict::Healthy,
+        Some(device) => Verdict::Unhealthy(match device.driver() {
+            Some(driver) => format!("{} is bound to {driver} now", device.name()),
+            None => format!("{} has no driver now", device.name()),
+        }),
+    }
 }
 
 /// The nodes that programs open functions through, as far as the policy offers them. None gives anything by itself.
