@@ -38,7 +38,7 @@ impl Conditions {
         let ids = self.shown.range(begin.clone()..).take_while(|id| id.starts_with(&begin));
         let mut strongest = BTreeMap::new();
         for (key, effect) in ids.filter_map(|id| id.strip_prefix(&begin)?.split_once(' ')) {
-            let evicts = effect == word(Effect::NoExecute);
+            let evicts = effect == found::Effect::Evict.as_str();
             *strongest.entry(key).or_insert(evicts) |= evicts;
         }
         let effect = |evicts| if evicts { Effect::NoExecute } else { Effect::NoSchedule };
@@ -52,21 +52,7 @@ impl Conditions {
 /// Device, key and effect of each condition that keeps pods away. Names of devices are DNS labels, and have no space.
 fn of(device: &Listed) -> impl Iterator<Item = String> {
     let conditions = device.facts.iter().flat_map(|facts| facts.conditions.iter());
-    conditions.filter_map(|condition| {
-        let effect = match condition.effect {
-            // No taint says it: older API servers refuse one without an effect.
-            found::Effect::Inform => return None,
-            found::Effect::NoNew => Effect::NoSchedule,
-            found::Effect::Evict => Effect::NoExecute,
-        };
-        Some(format!("{} {} {}", device.name, condition.key, word(effect)))
-    })
-}
-
-const fn word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::None => "None",
-        Effect::NoSchedule => "NoSchedule",
-        Effect::NoExecute => "NoExecute",
-    }
+    // Of the others no taint says it: older API servers refuse one without an effect.
+    let keeps_away = conditions.filter(|condition| condition.effect > found::Effect::Inform);
+    keeps_away.map(|condition| format!("{} {} {}", device.name, condition.key, condition.effect.as_str()))
 }

@@ -2,7 +2,7 @@
 
 use super::{Kind, Section, key};
 use crate::{API_VERSION, KIND};
-use devgate_types::ByteSize;
+use devgate_types::{ByteSize, Effect};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -123,7 +123,7 @@ pub(crate) const DRA: Section = Section {
         key("admin-access", Kind::Flag),
         key("shares", Kind::Number(1, 4_096)),
         key("parameters", Kind::OneOf(&["refuse", "ignore", "component"])),
-        key("conditions", Kind::NamedWords(&["None", "NoSchedule", "NoExecute"])),
+        key("conditions", Kind::NamedWords(&[Effect::Inform.as_str(), Effect::NoNew.as_str(), Effect::Evict.as_str()])),
     ],
 };
 
