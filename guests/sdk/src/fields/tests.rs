@@ -127,7 +127,7 @@ fn what_was_not_asked_for_is_refused_beside_what_was() {
     root.number("a").unwrap();
     root.number("b").unwrap();
     let inner = root.require("c").unwrap().fields().unwrap();
-    assert_eq!(inner.end().unwrap_err().message, "config c: unknown key `d`; known here: ");
+    assert_eq!(inner.end().unwrap_err().message, "config c: unknown key `d`; none is known here");
     root.end().unwrap();
     let mut root = fields(r#"{"a": 1, "c": {"d": 2}}"#);
     assert!(root.take("a").is_some() && root.take("b").is_none());
