@@ -1,4 +1,7 @@
-//! The files of this host, among those of others: each is noted as its own before it is there, and nothing else is ever touched.
+//! The files of this host, among those of others: each is noted as its own, and nothing else is ever touched.
+//!
+//! What must be found again by its note is noted before it is there. What the journal of allocations names as well, in a directory that
+//! a boot empties, is noted within a second: a kubelet waits for it.
 
 use crate::PREFIX;
 use crate::name::{may_be_of, may_be_pods};
@@ -44,8 +47,16 @@ struct Content {
 pub(crate) struct Files {
     dir: PathBuf,
     record: Option<StateFile>,
-    /// The names of those that are noted; locked for as long as the disk is touched.
-    noted: Mutex<BTreeSet<String>>,
+    /// Locked for as long as the disk is touched.
+    own: Mutex<Own>,
+}
+
+/// What is this host's.
+#[derive(Default)]
+struct Own {
+    names: BTreeSet<String>,
+    /// Whether that is not what is noted.
+    is_new: bool,
 }
 
 impl Files {
@@ -53,8 +64,13 @@ impl Files {
     pub(crate) fn open(dir: &Path, state: Option<&Dir>) -> Self {
         let record = state.map(record);
         let read = |file: &StateFile| file.read_or_put_aside::<Content>("CDI files that it named are not removed");
-        let files = record.as_ref().and_then(read).map(|content| content.files);
-        Self { dir: dir.to_owned(), record, noted: Mutex::new(files.unwrap_or_default()) }
+        let names = record.as_ref().and_then(read).map(|content| content.files).unwrap_or_default();
+        Self { dir: dir.to_owned(), record, own: Mutex::new(Own { names, is_new: false }) }
+    }
+
+    /// Takes files for this host's that no other would call so: a host that was killed may not have noted them.
+    pub(crate) fn adopt(&self, names: impl IntoIterator<Item = String>) {
+        self.own.lock().names.extend(names);
     }
 
     /// What is wrong with the directory, for people, if anything: who can write in it can give any device to any container. What a
@@ -67,17 +83,22 @@ impl Files {
 
     /// Writes a file, unless it is there and says just this. Whether it was written. Blocks.
     pub(crate) fn write(&self, name: &str, spec: &Spec, style: Style) -> Result<bool, FileError> {
-        let mut noted = self.noted.lock();
+        let mut own = self.own.lock();
         let path = self.path(name);
         let is_there = self.says(name, spec);
-        if !noted.contains(name) {
+        if !own.names.contains(name) {
             if !is_there && fs::symlink_metadata(&path).is_ok() {
                 return Err(FileError::Foreign(shown(&path)));
             }
-            let mut with = noted.clone();
-            with.insert(name.to_owned());
-            self.note(&with).map_err(|error| FileError::Note(shown(&path), error))?;
-            *noted = with;
+            own.names.insert(name.to_owned());
+            own.is_new = true;
+            if style != Style::PASSING_OWN || !is_passing(&self.dir) {
+                let noted = self.note(&mut own);
+                noted.map_err(|error| {
+                    own.names.remove(name);
+                    FileError::Note(shown(&path), error)
+                })?;
+            }
         }
         if !is_there {
             let written = put(&path, &text(spec), style);
@@ -88,8 +109,8 @@ impl Files {
 
     /// Removes a file of this host's; another's stays. Blocks.
     pub(crate) fn remove(&self, name: &str) -> Result<(), FileError> {
-        let mut noted = self.noted.lock();
-        if !noted.contains(name) {
+        let mut own = self.own.lock();
+        if !own.names.contains(name) {
             return Ok(());
         }
         let path = self.path(name);
@@ -99,12 +120,20 @@ impl Files {
             }
             _ => {}
         }
-        noted.remove(name);
         // One that is noted and not there costs nothing, and is looked at again when the host starts.
-        if let Err(error) = self.note(&noted) {
-            tracing::warn!(family = "host", "CDI file {}: is removed, which could not be noted: {error}", shown(&path));
-        }
+        own.names.remove(name);
+        own.is_new = true;
         Ok(())
+    }
+
+    /// Notes what was not noted yet. Blocks.
+    pub(crate) fn save(&self) {
+        let mut own = self.own.lock();
+        if own.is_new
+            && let Err(error) = self.note(&mut own)
+        {
+            tracing::warn!(family = "host", "CDI files: which are this host's could not be noted: {error}");
+        }
     }
 
     /// Whether a file is there and says this. Blocks.
@@ -116,18 +145,20 @@ impl Files {
 
     /// The names of all of them.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.noted.lock().iter().cloned().collect()
+        self.own.lock().names.iter().cloned().collect()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    fn note(&self, noted: &BTreeSet<String>) -> io::Result<()> {
+    /// What fails is tried again with the next change.
+    fn note(&self, own: &mut Own) -> io::Result<()> {
+        own.is_new = false;
         let Some(record) = &self.record else { return Ok(()) };
         // What is noted of files that a boot takes need not outlast it.
         let style = if is_passing(&self.dir) { Style::PASSING_OWN } else { Style::KEPT };
-        record.write_as(&Content { version: FORMAT, files: noted.clone() }, style)
+        record.write_as(&Content { version: FORMAT, files: own.names.clone() }, style)
     }
 }
 

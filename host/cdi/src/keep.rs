@@ -75,8 +75,11 @@ impl Keeper {
     /// The files that are noted. [`Self::keep`] sees to them.
     #[must_use]
     pub fn new(config: KeeperConfig) -> Self {
+        let files = Files::open(&config.dir, config.state.as_ref());
+        let all = Named::all(&*config.devices).into_iter();
+        files.adopt(all.filter(Named::is_unmistakable).map(|named| named.file()));
         Self {
-            files: Files::open(&config.dir, config.state.as_ref()),
+            files,
             devices: config.devices,
             node: config.node,
             hook: config.hook,
@@ -179,6 +182,7 @@ impl Keeper {
                 tracing::error!(family = "host", "CDI: what it named is over: {why}");
             }
         }
+        self.files.save();
         let is_stale = |named: &Named| {
             let is_fresh = |known: &&Known| {
                 let (at, moved) = known.restored;

@@ -57,12 +57,14 @@ impl Named {
         }
     }
 
+    /// Whether no other program calls a file so: the allocation's number is in the name.
+    pub(crate) fn is_unmistakable(&self) -> bool {
+        matches!(self.who, Consumer::Pods | Consumer::Claim { .. })
+    }
+
     /// Who may read the file: runtimes of a kubelet are root's, others may be anybody's.
     pub(crate) fn style(&self) -> Style {
-        match self.who {
-            Consumer::Pods | Consumer::Claim { .. } => Style::PASSING_OWN,
-            _ => Style::PASSING,
-        }
+        if self.is_unmistakable() { Style::PASSING_OWN } else { Style::PASSING }
     }
 
     /// What a runtime is to be told, one for each device; nothing where a container gets nothing by it.

@@ -8,6 +8,7 @@ mod fact;
 pub use fact::{FactRule, Facts};
 
 use crate::containers::Containers;
+use crate::error::Problem;
 use crate::fields::{Fields, Item};
 use crate::resources::ResourceGrant;
 use crate::{key, qualified};
@@ -120,14 +121,14 @@ fn conditions(fields: &Fields<'_>) -> BTreeMap<String, Effect> {
     conditions
 }
 
-fn driver(text: &str) -> Result<String, String> {
+fn driver(text: &str) -> Result<String, Problem> {
     if qualified::is_domain(text) && text.len() <= MAX_DOMAIN && !qualified::is_kubernetes(text) {
         return Ok(text.to_owned());
     }
-    Err(format!(
+    Err(Problem(format!(
         "must be a domain of the vendor's in lower case, of at most {MAX_DOMAIN} characters, such as gpu.vendor.com, not \"{}\"",
         escape(text, 80)
-    ))
+    )))
 }
 
 #[cfg(test)]

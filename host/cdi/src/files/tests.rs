@@ -95,6 +95,7 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     files.remove(&pods).unwrap();
     files.remove(FILE).unwrap();
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
+    files.save();
     assert_eq!(machine.files().names(), Vec::<String>::new());
     // It could not be noted: nothing is written that would never be removed.
     fs::set_permissions(&machine.state, fs::Permissions::from_mode(0o700)).unwrap();
@@ -102,6 +103,30 @@ fn cdi15_what_is_noted_is_known_after_a_restart_and_nothing_else_is() {
     fs::remove_dir_all(&machine.state).unwrap();
     assert!(matches!(files.write(FILE, &spec("1"), Style::PASSING).unwrap_err(), FileError::Note(..)));
     assert_eq!(machine.listed(), ["devgate-other.com_gpu=x.json"]);
+}
+
+/// A kubelet waits for it, and the journal of allocations names it too.
+#[test]
+fn what_the_journal_names_in_a_directory_that_a_boot_empties_is_noted_later() {
+    let (machine, memory) = (Machine::new(), tempfile::tempdir_in("/dev/shm").unwrap());
+    let open = || Files::open(memory.path(), Dir::look(&machine.state).unwrap().as_ref());
+    let pods = Kind::of(&resource()).file("pod:17-0123abcd");
+    let files = open();
+    files.write(&pods, &spec("1"), Style::PASSING_OWN).unwrap();
+    assert_eq!(open().names(), Vec::<String>::new());
+    // As a host that was killed: the next one knows it by its allocation, and may say something else in it.
+    let next = open();
+    assert!(matches!(next.write(&pods, &spec("2"), Style::PASSING_OWN).unwrap_err(), FileError::Foreign(_)));
+    next.adopt([pods.clone()]);
+    assert!(next.write(&pods, &spec("2"), Style::PASSING_OWN).unwrap());
+    files.save();
+    assert_eq!(open().names(), [pods.clone()]);
+    next.remove(&pods).unwrap();
+    next.save();
+    assert!(open().names().is_empty() && fs::read_dir(memory.path()).unwrap().next().is_none());
+    // What the journal does not name alone is noted before it is there.
+    next.write(FILE, &spec("1"), Style::PASSING).unwrap();
+    assert_eq!(open().names(), [FILE]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Core {
 
     /// A consumer has something, or has it no more: the list may be another one.
     pub(crate) fn changed_hands(&self) {
-        self.wake.ask(Asked::HEALTH);
+        self.wake.ask(Asked::LIST);
     }
 
     /// The policy and the component that are in force now.

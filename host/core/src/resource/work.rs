@@ -123,7 +123,7 @@ impl Core {
         // Before the allocations, which tell that there is something to settle anew.
         self.ledger.free(self.index, ids);
         self.allocations.forget(resource, ids);
-        self.wake.ask(Asked::HEALTH);
+        self.changed_hands();
     }
 
     /// Notes why units are not given to anybody.

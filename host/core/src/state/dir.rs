@@ -30,7 +30,7 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 }
 
 /// How a file is written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     mode: u32,
     durable: bool,

@@ -3,7 +3,12 @@
 use super::away::Away;
 use std::ops::BitOr;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 use tokio::sync::Notify;
+
+/// How long a list that is to be made anew waits: for the answer to who takes something, which is not to be slower by it, and for who
+/// takes something next.
+const SOON: Duration = Duration::from_millis(5);
 
 /// What a plugin is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,6 +21,8 @@ impl Asked {
     pub(crate) const HEALTH: Self = Self(2);
     /// To ask its component for its units.
     pub(crate) const UNITS: Self = Self(4);
+    /// To make its list anew, and to ask nothing.
+    pub(crate) const LIST: Self = Self(8);
 
     /// Whether it is asked for this.
     pub(crate) fn has(self, what: Self) -> bool {
@@ -50,6 +57,9 @@ impl Wake {
     /// Waits until something is asked for.
     pub(crate) async fn asked(&self) -> Asked {
         loop {
+            if self.asked.load(Ordering::SeqCst) == Asked::LIST.0 {
+                tokio::time::sleep(SOON).await;
+            }
             if let Some(asked) = self.take() {
                 return asked;
             }
@@ -80,5 +90,9 @@ mod tests {
         assert_eq!(wake.take(), None);
         wake.ask(Asked::HEALTH);
         assert_eq!(wake.asked().await, Asked::HEALTH);
+        // A list waits for more of its kind, and is not lost where the wait is given up.
+        wake.ask(Asked::LIST);
+        assert!(tokio::time::timeout(Duration::ZERO, wake.asked()).await.is_err());
+        assert_eq!(wake.asked().await, Asked::LIST);
     }
 }

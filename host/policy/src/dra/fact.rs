@@ -147,23 +147,23 @@ impl FactRule {
 }
 
 /// A C identifier, which may have a domain before it that is neither Kubernetes' nor the host's. The error is to be read behind the name.
-fn fact_name(text: &str) -> Result<(), String> {
+fn fact_name(text: &str) -> Result<(), Problem> {
     let (domain, name) = text.split_once('/').map_or((None, text), |(domain, name)| (Some(domain), name));
     let is_name = (1..=MAX_NAME).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && !name.starts_with(|first: char| first.is_ascii_digit());
     if !is_name {
-        return Err(format!(
+        return Err(Problem(format!(
             "must have a name of 1 to {MAX_NAME} letters, digits and \"_\", and begin with no digit, as CEL can read it"
-        ));
+        )));
     }
     match domain {
         Some(domain) if qualified::is_kubernetes(domain) || qualified::is_within(domain, OURS) => {
-            Err(format!("must not be in {domain}, which says what the cluster or the host knows for itself"))
+            Err(Problem(format!("must not be in {domain}, which says what the cluster or the host knows for itself")))
         }
-        Some(domain) if !qualified::is_domain(domain) || domain.len() > MAX_DOMAIN => {
-            Err(format!("must have a domain in lower case of at most {MAX_DOMAIN} characters before the \"/\""))
-        }
+        Some(domain) if !qualified::is_domain(domain) || domain.len() > MAX_DOMAIN => Err(Problem(format!(
+            "must have a domain in lower case of at most {MAX_DOMAIN} characters before the \"/\""
+        ))),
         _ => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
 //! A claim with one device, over a driver's socket of the real program with an agent that answers at once, beside what the disk takes for
-//! one record and one file; and what drivers take of a host's memory.
+//! one record and one file and what that agent takes; and what drivers take of a host's memory.
 
 use crate::held::{Record, Syncs};
 use crate::load::SETTLED;
@@ -11,6 +11,7 @@ use devgate_kubelet::api::dra::{Claim, NodePrepareResourcesRequest, NodeUnprepar
 use devgate_tests::process::resident;
 use devgate_tests::{Host, Kind, Setup, generic_policy};
 use serde_json::{Value, json};
+use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -35,10 +36,13 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
     let (host, cdi) = started(&[kind], true).await?;
     let mut client = client(&host).await?;
     let record = Record::new(host.dir())?;
-    let (mut disk, mut first, mut again, mut end) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut asked = Asked::start(host.dir())?;
+    let (mut disk, mut agent, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut again, mut end) = (Vec::new(), Vec::new());
     for number in 0..MEASURED {
         let claim = claim(number);
         disk.push(record.time()? + file(cdi.path())?);
+        agent.push(asked.time()?);
         first.push(prepare(&mut client, &claim).await?);
         again.push(prepare(&mut client, &claim).await?);
     }
@@ -57,8 +61,10 @@ pub(crate) async fn measure(table: &mut Table) -> anyhow::Result<()> {
         end.push(begun.elapsed().as_secs_f64() * 1e6);
     }
     let ((disk, _), (first, late)) = (median_and_p99(&mut disk), median_and_p99(&mut first));
+    let (agent, _) = median_and_p99(&mut agent);
     table.figure("a record and a file on the disk, median", disk, "µs");
-    table.budget("a claim with one device, median", first, "µs", disk + BESIDE_DISK);
+    table.figure("the agent's answer, median", agent, "µs");
+    table.budget("a claim with one device, median", first, "µs", disk + agent + BESIDE_DISK);
     table.figure("a claim with one device, p99", late, "µs");
     table.figure("the same claim again, median", median_and_p99(&mut again).0, "µs");
     table.figure("the end of a claim, median", median_and_p99(&mut end).0, "µs");
@@ -142,6 +148,31 @@ fn file(dir: &Path) -> anyhow::Result<f64> {
     std::fs::write(&new, FILE)?;
     std::fs::rename(new, path)?;
     Ok(begun.elapsed().as_secs_f64() * 1e6)
+}
+
+/// Another agent, in a thread of its own, that is asked as a host asks.
+struct Asked(std::io::BufReader<std::os::unix::net::UnixStream>);
+
+impl Asked {
+    fn start(dir: &Path) -> anyhow::Result<Self> {
+        let socket = dir.join("asked.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&socket)?;
+        let stream = std::os::unix::net::UnixStream::connect(socket)?;
+        let (other, _) = listener.accept()?;
+        other.set_nonblocking(true)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || runtime.block_on(async { answer(UnixStream::from_std(other)?).await }));
+        Ok(Self(std::io::BufReader::new(stream)))
+    }
+
+    /// From a question to its answer, in µs.
+    fn time(&mut self) -> anyhow::Result<f64> {
+        let (asked, mut line) = (json!({"claim": {"ask": 1, "name": "bench0-0"}}), String::new());
+        let begun = Instant::now();
+        self.0.get_mut().write_all(format!("{asked}\n").as_bytes())?;
+        ensure!(self.0.read_line(&mut line)? > 0, "the agent answers nothing");
+        Ok(begun.elapsed().as_secs_f64() * 1e6)
+    }
 }
 
 /// Answers at once: each claim has the device of its name.
