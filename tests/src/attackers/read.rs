@@ -30,6 +30,14 @@ pub(super) fn folder() -> PathBuf {
 }
 
 impl Attacker {
+    /// A component of this text, which no file of `tests/attackers` has, and which says nothing of itself.
+    #[must_use]
+    pub fn of_text(name: &str, text: &str) -> Self {
+        let header = Header::default();
+        let attacker = Self { class: String::new(), name: name.to_owned(), number: 0, header, parts: Vec::new() };
+        Self { parts: vec![attacker.words(text)], ..attacker }
+    }
+
     fn read(class: &str, file: &Path, number: usize) -> anyhow::Result<Self> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let attacker = Self { class: class.to_owned(), name, number, header: Header::default(), parts: Vec::new() };

@@ -45,6 +45,7 @@ mod help;
 mod hgx;
 mod image;
 mod inspect;
+mod kills;
 mod kubelets;
 mod labels;
 mod languages;
