@@ -34,9 +34,10 @@ impl Machine {
         let setup = Setup::new(&policy);
         let is_real = text.contains("zram");
         let setup = if is_real { setup } else { setup.on(&recording(&[KIND])) };
-        let host = setup.start().await?;
-        host.allocatable(BENCH, 3).await?;
         let bin = tempfile::tempdir()?;
+        let cdi = bin.path().join("cdi").display().to_string();
+        let host = setup.args(&["--cdi-dir", &cdi]).start().await?;
+        host.allocatable(BENCH, 3).await?;
         let program = bin.path().join("acme");
         std::os::unix::fs::symlink(devgate_tests::devgate()?, &program)?;
         Ok(Self { host, program, _bin: bin, _devices: devices })
