@@ -17,7 +17,8 @@ typedef struct devgate_bindings_string_t {
 // What kind of failure. New kinds are only ever added as a new `code` behind `other`.
 typedef uint8_t devgate_plugin_types_error_kind_t;
 
-// The policy grants this capability, but not for this thing.
+// The policy grants this capability, but not for this thing; with code `not-granted` nothing of it, which
+// the component can do without.
 #define DEVGATE_PLUGIN_TYPES_ERROR_KIND_DENIED 0
 // No such attribute, link, file or device.
 #define DEVGATE_PLUGIN_TYPES_ERROR_KIND_NOT_FOUND 1

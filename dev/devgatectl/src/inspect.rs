@@ -94,7 +94,7 @@ struct Producer {
 #[derive(Debug, Serialize)]
 struct Import {
     name: String,
-    /// `nothing`, `key` or `never`.
+    /// `nothing`, `key`, `optional` or `never`.
     need: &'static str,
     /// The policy's key that grants it.
     key: Option<&'static str>,
@@ -244,6 +244,7 @@ impl Report {
             let (need, key, reason) = match &import.need {
                 Need::Nothing | Need::Granted => ("nothing", None, None),
                 Need::Key(key) => ("key", Some(*key), None),
+                Need::Optional(key) => ("optional", Some(*key), None),
                 Need::Never(reason) => ("never", None, Some(reason.clone())),
             };
             Import { name: import.name.to_string(), need, key, reason }

@@ -67,8 +67,10 @@ impl Runners {
         };
         let start = |made: &Made, reserved: Reserved| {
             let profile = Profile { sha256: Some(sha256), ..profile(&made.scan)? };
+            let admitted = check_imports(&made.scan, request.grants)?;
             let load = wire::Load {
-                imports: made.scan.imports.clone(),
+                imports: admitted.served,
+                not_granted: admitted.not_granted,
                 preference: profile.preference,
                 lifecycle: profile.lifecycle,
                 parameters: profile.parameters,

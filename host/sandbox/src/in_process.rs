@@ -18,12 +18,12 @@ fn admit(request: &LoadRequest<'_>) -> Result<Loaded, Refusal> {
     let sha256 = Sha256::digest(bytes).into();
     check_file(bytes, sha256, limits, request.sha256)?;
     let scan = scan(bytes, limits)?;
-    check_imports(&scan, request.grants)?;
+    let imports = check_imports(&scan, request.grants)?;
     let profile = Profile { sha256: Some(sha256), ..profile(&scan)? };
     let memory = scan.counts.memory;
     let code = compile(bytes, memory)?;
     let engine = Engine::new(memory, None).map_err(|error| Refusal::Host(error.to_string()))?;
-    let loaded = Loaded::new(engine, &code, &scan.imports, profile)?;
+    let loaded = Loaded::new(engine, &code, &imports, profile)?;
     loaded.check_exports(limits)?;
     Ok(loaded)
 }

@@ -1,6 +1,7 @@
 //! From native code to a component that can be called.
 
 mod link;
+mod not_granted;
 
 use crate::bindings::conditions::WithConditionsIndices;
 use crate::bindings::lifecycle::WithLifecycleIndices;
@@ -13,7 +14,7 @@ use crate::precompiled::Code;
 use crate::state::CallState;
 use devgate_types::Limits;
 use devgate_types::component::Profile;
-use devgate_types::load::Refusal;
+use devgate_types::load::{Admitted, Refusal};
 use std::sync::Arc;
 
 /// A component, compiled and linked. Every call makes a fresh instance of it.
@@ -40,9 +41,9 @@ impl Loaded {
         &self.profile
     }
 
-    /// Links a component that was compiled to the interfaces that it imports, all of which the policy grants. The error says what of it
-    /// does not fit this host, or that the engine cannot run the code.
-    pub fn new(engine: Engine, code: &Code, imports: &[String], profile: Profile) -> Result<Self, Refusal> {
+    /// Links a component that was compiled to the interfaces that it imports. The error says what of it does not fit this host, or that
+    /// the engine cannot run the code.
+    pub fn new(engine: Engine, code: &Code, imports: &Admitted, profile: Profile) -> Result<Self, Refusal> {
         let component = code.ready(&engine)?;
         // Before the process gives up what that takes.
         let image = component.initialize_copy_on_write_image();

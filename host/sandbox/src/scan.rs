@@ -1,7 +1,7 @@
 //! What a component is made of, read without compiling it, against what it may be.
 
 use crate::brief::message;
-use devgate_types::load::{Counts, Refusal, Scan};
+use devgate_types::load::{Counts, OPTIONAL_SECTION, Refusal, Scan, optional};
 use devgate_types::{ByteSize, GuestText, Limits};
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::{BinaryReaderError, Instance, Parser, Payload, Validator, WasmFeatures};
@@ -14,6 +14,7 @@ const DEPTH: usize = 8;
 /// Reads all of a component, nested modules and components included, and validates it, as long as it is within these limits.
 pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
     let mut scan = Scan::default();
+    let mut without = None;
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
         let payload = payload.map_err(invalid)?;
@@ -37,6 +38,11 @@ pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
                     scan.exports.push(export.map_err(invalid)?.name.name.to_owned());
                 }
             }
+            Payload::CustomSection(section) if depth == 0 && section.name() == OPTIONAL_SECTION => {
+                if without.replace(section.data()).is_some() {
+                    return Err(odd(OPTIONAL_SECTION, "is there twice"));
+                }
+            }
             payload => count_in(&mut scan.counts, payload, limits)?,
         }
     }
@@ -54,7 +60,15 @@ pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
             scan.types_alone.insert(name.clone());
         }
     }
+    if let Some(text) = without {
+        scan.optional = optional(text, &scan.imports).map_err(|why| odd(OPTIONAL_SECTION, &why))?;
+    }
     Ok(scan)
+}
+
+/// A section that is not what it must be.
+fn odd(section: &str, why: &str) -> Refusal {
+    Refusal::Invalid(GuestText::new(&format!("section {section} {why}")))
 }
 
 /// What is there so far: never more of it is looked at than the limits.

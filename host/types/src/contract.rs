@@ -139,7 +139,8 @@ pub enum Grant {
 /// What kind of failure one side of the contract reports to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// The policy grants this capability, but not for this thing.
+    /// The policy grants this capability, but not for this thing; with code `not-granted` nothing of it, which
+    /// the component can do without.
     Denied,
     /// No such attribute, link, file or device.
     NotFound,

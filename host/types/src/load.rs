@@ -3,12 +3,14 @@
 mod file;
 mod imports;
 mod inspection;
+mod optional;
 mod refusal;
 mod scan;
 
 pub use file::check_file;
-pub use imports::{CONTRACT, GRANTED_WASI, Interface, Need, WASI, check_imports, profile};
+pub use imports::{Admitted, CONTRACT, GRANTED_WASI, Interface, Need, WASI, check_imports, profile};
 pub use inspection::{Contents, Import, Inspection};
+pub use optional::{NOT_GRANTED, OPTIONAL_SECTION, optional};
 pub use refusal::{LoadError, Refusal, RefusedImport};
 pub use scan::{Counts, Scan};
 

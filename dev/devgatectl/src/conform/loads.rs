@@ -38,7 +38,7 @@ pub(super) fn run(runners: &Runners, components: &Components, policy: &PluginPol
     card.record("loads.file", Outcome::of(tried, refused));
     if let Ok(contents) = inspection.contents {
         let refused = contents.imports.iter().filter_map(|import| match &import.need {
-            Need::Nothing | Need::Granted => None,
+            Need::Nothing | Need::Granted | Need::Optional(_) => None,
             Need::Key(key) => Some(format!("{} needs \"{key}:\" in the policy", import.name)),
             Need::Never(why) => Some(format!("{} {why}", import.name)),
         });

@@ -42,9 +42,15 @@ impl Report {
         }
     }
 
-    /// The author's policy with this component and these keys; `None` if it carries none.
+    /// The author's policy with this component and these keys, beneath a comment with what it need not grant; `None` if it carries none.
     pub(crate) fn author_policy(&self, component: &Pinned<'_>, keys: &[String]) -> Option<anyhow::Result<String>> {
-        Some(self.author.as_ref()?.naming(component, keys))
+        let policy = self.author.as_ref()?.naming(component, keys);
+        let keys: Vec<_> = self.optional().into_iter().map(|(_, key)| key).collect();
+        let comment = match keys.as_slice() {
+            [] => String::new(),
+            keys => format!("# The component is loaded without these keys, too: {}\n", keys.join(", ")),
+        };
+        Some(policy.map(|policy| comment + &policy))
     }
 
     /// The least policy, with this component and these keys.
@@ -82,7 +88,7 @@ pub(crate) fn not_run(component: &[u8], plugin: &PluginPolicy) -> anyhow::Result
     let missing = contents.imports.iter().filter_map(|import| match &import.need {
         Need::Key(key) => Some(format!("it imports {}, which needs \"{key}:\" in the policy", import.name)),
         Need::Never(why) => Some(format!("it imports {}: {why}", import.name)),
-        Need::Nothing | Need::Granted => None,
+        Need::Nothing | Need::Granted | Need::Optional(_) => None,
     });
     let missing: Vec<_> = missing.chain(contents.profile.err().map(|why| why.to_string())).collect();
     Ok((!missing.is_empty()).then(|| missing.join("\n")))

@@ -1,6 +1,7 @@
 //! What other commands take of what a component is and says of itself.
 
-use super::Report;
+use super::{Import, Report};
+use devgate_types::load::Interface;
 
 /// What a component says of itself, for `devgatectl push`.
 pub(crate) struct Words {
@@ -49,6 +50,23 @@ impl Report {
                 ("description", said.description.clone()),
             ],
         }
+    }
+
+    /// The interfaces of the contract that it imports and a policy grants, by their bare names.
+    pub(crate) fn granted(&self) -> Vec<String> {
+        self.bare(|import| import.key.is_some()).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Those of them that it can do without, each with the policy's key for it.
+    pub(crate) fn optional(&self) -> Vec<(&str, &'static str)> {
+        self.bare(|import| import.need == "optional").collect()
+    }
+
+    fn bare(&self, is_meant: fn(&Import) -> bool) -> impl Iterator<Item = (&str, &'static str)> {
+        self.imports.iter().filter(move |import| is_meant(import)).filter_map(|import| {
+            let interface = Interface::parse(&import.name).filter(|interface| interface.package == "devgate:plugin")?;
+            Some((interface.name, import.key?))
+        })
     }
 
     /// Why not.

@@ -41,10 +41,16 @@ pub(super) fn of(component: &Pinned<'_>, keys: &[String], report: &Report) -> St
         let reason = import.reason.as_deref().unwrap_or_default();
         let _ = writeln!(text, "    # It cannot run: {} {reason}", import.name);
     }
-    for (key, least) in LEAST {
-        if report.imports.iter().any(|import| import.key == Some(key)) {
-            text += least;
-        }
+    let asks = |key: &str, need: &str| report.imports.iter().any(|it| it.key == Some(key) && it.need == need);
+    for (_, least) in LEAST.iter().filter(|(key, _)| asks(key, "key")) {
+        text += least;
+    }
+    let optional: Vec<_> = LEAST.iter().filter(|(key, _)| asks(key, "optional")).collect();
+    if !optional.is_empty() {
+        text += "    # What it can do without; take the # away to grant it:\n";
+    }
+    for line in optional.iter().flat_map(|(_, least)| least.lines()) {
+        let _ = writeln!(text, "    # {}", line.strip_prefix("    ").unwrap_or(line));
     }
     let wasi: Vec<_> = ["clocks", "random"]
         .into_iter()

@@ -83,6 +83,7 @@ fn producers(list: &[Producer]) -> String {
 fn imports(text: &mut String, report: &Report) {
     let rows = report.imports.iter().map(|import| {
         let need = match (import.key, &import.reason) {
+            (Some(key), _) if import.need == "optional" => format!("can do without {key}: in the policy"),
             (Some(key), _) => format!("needs {key}: in the policy"),
             (None, Some(reason)) => reason.clone(),
             (None, None) if import.name.starts_with("wasi:") => "served, with nothing behind it".to_owned(),

@@ -6,7 +6,8 @@ use std::fmt;
 /// What kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// The policy grants this capability, but not for this thing.
+    /// The policy grants this capability, but not for this thing; with code `not-granted` nothing of it, which
+    /// the component can do without.
     Denied,
     /// No such attribute, link, file or device.
     NotFound,

@@ -28,6 +28,8 @@ pub(super) struct ComponentFacts {
     pub(super) contract: Option<String>,
     /// What it imports, in its own order.
     pub(super) imports: Vec<String>,
+    /// Keys that the policy does not have for it, and that it can do without.
+    pub(super) without: Vec<&'static str>,
     /// Whether `imports` is known.
     #[serde(skip)]
     known: bool,
@@ -137,6 +139,7 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
         let name = &import.name;
         match &import.need {
             Need::Nothing | Need::Granted => {}
+            Need::Optional(key) => facts.without.push(*key),
             Need::Key(key) => {
                 let message = format!("component imports {name}, which needs \"{key}:\" in the policy");
                 findings.push(Finding::error("import-not-granted", at, message));

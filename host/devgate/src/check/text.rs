@@ -58,6 +58,9 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
         ["offers".to_owned(), report.resources.join(", ")],
         ["component".to_owned(), format!("{}{size}, {pinned}", component.file)],
     ];
+    if !component.without.is_empty() {
+        rows.push(["without".to_owned(), format!("{}, which it can do without", component.without.join(", "))]);
+    }
     rows.extend(units(report).map(|units| ["units".to_owned(), units]));
     let labels = report.labels.iter();
     rows.extend(labels.map(|(name, value)| ["label".to_owned(), format!("{name}={value}")]));

@@ -8,7 +8,7 @@ use crate::program::RUNNER;
 use crate::socket::{MAX_DOWN, Socket, SocketError};
 use devgate_confine::{Filter, Limits as Confinement, Network, begin, forbid};
 use devgate_types::component::{Call, Capabilities, Cost, Output, Profile};
-use devgate_types::load::Refusal;
+use devgate_types::load::{Admitted, Refusal};
 use devgate_types::{ByteSize, CallError, Edits, Limits, Mutex, Pool, Property, Setting, Unit, Verdict};
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,8 +29,8 @@ const LANE_STACK: usize = 2 << 20;
 pub struct Loading {
     /// The machine code that `devgate-compile` of this build made of it.
     pub code: Vec<u8>,
-    /// What it imports; all of it is granted.
-    pub imports: Vec<String>,
+    /// What it imports.
+    pub imports: Admitted,
     /// What it is.
     pub profile: Profile,
     /// What its memories start with.
@@ -148,7 +148,7 @@ fn loading(host: &mut Socket, code: &mut File) -> Result<Loading, ChildError> {
             wasi: load.wasi,
             sha256: None,
         },
-        imports: load.imports,
+        imports: Admitted { served: load.imports, not_granted: load.not_granted },
         memory: ByteSize(load.memory),
         limits: load.limits.unwrap_or_default().into(),
     })

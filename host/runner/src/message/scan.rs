@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 /// Names that a component imports or exports, as the sandbox counts them.
 const NAMES: usize = 1_000;
-/// What a scan has at most: names of both kinds, two bytes for each that names types alone, and numbers.
-const VALUES: usize = 4 * NAMES + 16;
+/// What a scan has at most: names of both kinds, two bytes for each in a list of some of them, and numbers.
+const VALUES: usize = 6 * NAMES + 16;
 
 impl wire::Made {
     /// What a compiler says, who is not believed: a message that has more values than any scan is not decoded, because a name of two
@@ -30,15 +30,16 @@ fn values(mut message: &[u8]) -> Option<usize> {
         let (_, mut inner) = field(&mut message)?;
         while !inner.is_empty() {
             let (number, bytes) = field(&mut inner)?;
-            let is_packed = number == TYPES_ALONE;
+            let is_packed = [TYPES_ALONE, OPTIONAL].contains(&number);
             values = values.checked_add(if is_packed { bytes.len().max(1) } else { 1 })?;
         }
     }
     Some(values)
 }
 
-/// The number of `types_alone` in a scan.
+/// The numbers of `types_alone` and `optional` in a scan.
 const TYPES_ALONE: u32 = 2;
+const OPTIONAL: u32 = 11;
 
 /// The next field: its number, and what it has in it, if that is a text, a list or a message.
 fn field<'a>(message: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
@@ -55,11 +56,14 @@ fn field<'a>(message: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
 
 impl From<Scan> for wire::Scan {
     fn from(scan: Scan) -> Self {
-        let is_types_alone = |(_, name): &(u32, &String)| scan.types_alone.contains(*name);
-        let types_alone = (0..).zip(&scan.imports).filter(is_types_alone);
+        let indices = |of: &BTreeSet<String>| {
+            let numbered = (0..).zip(&scan.imports).filter(|(_, name)| of.contains(*name));
+            numbered.map(|(index, _)| index).collect()
+        };
         let counts = scan.counts;
         Self {
-            types_alone: types_alone.map(|(index, _)| index).collect(),
+            types_alone: indices(&scan.types_alone),
+            optional: indices(&scan.optional),
             imports: scan.imports,
             exports: scan.exports,
             functions: counts.functions,
@@ -80,10 +84,14 @@ impl wire::Scan {
         if scan.imports.len() > NAMES || scan.exports.len() > NAMES {
             return Err(Nonsense("too many names"));
         }
-        let types_alone: BTreeSet<u32> = scan.types_alone.into_iter().collect();
-        let name = |index: &u32| scan.imports.get(usize::try_from(*index).ok()?).cloned();
+        let names = |indices: Vec<u32>| -> BTreeSet<String> {
+            let indices: BTreeSet<u32> = indices.into_iter().collect();
+            let name = |index: &u32| scan.imports.get(usize::try_from(*index).ok()?).cloned();
+            indices.iter().filter_map(name).collect()
+        };
         Ok(Scan {
-            types_alone: types_alone.iter().filter_map(name).collect(),
+            types_alone: names(scan.types_alone),
+            optional: names(scan.optional),
             counts: Counts {
                 functions: scan.functions,
                 function_size: ByteSize(scan.function_size),
@@ -109,6 +117,7 @@ mod tests {
         let scan = Scan {
             imports: names(&["a:b/c", "d:e/f", "g:h/i"]),
             types_alone: names(&["d:e/f"]).into_iter().collect(),
+            optional: names(&["a:b/c", "g:h/i"]).into_iter().collect(),
             exports: names(&["j"]),
             counts: Counts {
                 functions: 1,
@@ -121,9 +130,13 @@ mod tests {
             },
         };
         assert_eq!(wire::Scan::from(scan.clone()).read(), Ok(scan));
-        let odd =
-            wire::Scan { imports: vec!["x".repeat(512 << 10)], types_alone: vec![0; 500_000], ..wire::Scan::default() };
-        assert_eq!(odd.read().map(|scan| scan.types_alone.len()), Ok(1));
+        let odd = wire::Scan {
+            imports: vec!["x".repeat(512 << 10)],
+            types_alone: vec![0; 500_000],
+            optional: vec![7, 0, 0],
+            ..wire::Scan::default()
+        };
+        assert_eq!(odd.read().map(|scan| (scan.types_alone.len(), scan.optional.len())), Ok((1, 1)));
         let many = wire::Scan { exports: vec![String::new(); 500_000], ..wire::Scan::default() };
         assert!(many.read().is_err());
     }

@@ -1,5 +1,6 @@
 //! Connects a component to the interfaces that it was granted, and to no others.
 
+use super::not_granted;
 use crate::bindings::conditions::WithConditionsIndices;
 use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::parameters::WithParametersIndices;
@@ -12,7 +13,7 @@ use crate::clocks::Clocks;
 use crate::state::CallState;
 use devgate_types::GuestText;
 use devgate_types::component::Profile;
-use devgate_types::load::{CONTRACT, Interface, Refusal};
+use devgate_types::load::{Admitted, CONTRACT, Interface, Refusal};
 use wasmtime::component::{Component, HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::WasiView;
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
@@ -31,14 +32,15 @@ pub(super) struct Linked {
     pub(super) conditions: Option<WithConditionsIndices>,
 }
 
-/// Links `component`, whose imports have all been granted.
+/// Links `component` to what it is granted of its imports. What it is not and can do without is there, and fails.
 pub(super) fn link(
     engine: &wasmtime::Engine,
     component: &Component,
-    imports: &[String],
+    imports: &Admitted,
     profile: &Profile,
 ) -> Result<Linked, Refusal> {
-    let linker = linker(engine, imports)
+    let linker = linker(engine, &imports.served)
+        .and_then(|mut linker| not_granted::add(&mut linker, &imports.not_granted).map(|()| linker))
         .map_err(|error| Refusal::Host(format!("cannot link: {}", message(format_args!("{error:#}")))))?;
     let component = linker.instantiate_pre(component).map_err(|error| mismatch(&error))?;
     // Where it is there it must be right: an export of another type is not the same as none.

@@ -21,6 +21,7 @@ mod instances;
 mod lifecycle;
 mod limits;
 mod loading;
+mod optional;
 mod parameters;
 mod preference;
 mod wasi;

@@ -61,6 +61,11 @@ impl<'a> Interface<'a> {
         Some(Self { package, name, version })
     }
 
+    /// Whether it is one of the contract's that not every component has.
+    pub(super) fn is_granted(&self) -> bool {
+        self.is_on_our_track() && !ALWAYS.contains(&self.name)
+    }
+
     /// Whether a host of this contract's track answers it: semantic versions before 1.0 are compatible within `0.minor`,
     /// pre-releases only with themselves.
     fn is_on_our_track(&self) -> bool {
@@ -73,23 +78,37 @@ fn on_track(version: &str, track: &str) -> bool {
     !patch.is_empty() && patch.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Refuses all imports at once that the component does not get. `grants` says whether an interface of `devgate:plugin`, by its name
-/// alone (`hardware`), or a package of WASI is granted.
-pub fn check_imports(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<(), Refusal> {
-    let refused = scan.imports.iter().filter_map(|name| {
-        let reason = reason_to_refuse(need_in(scan, name, grants))?;
-        Some(RefusedImport { name: GuestText::new(name), reason })
-    });
-    let refused: Vec<_> = refused.collect();
+/// What becomes of the imports of a component that is let in, each by its whole name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Admitted {
+    /// What it gets.
+    pub served: Vec<String>,
+    /// What the policy does not grant and it can do without: each function of these fails, and asks nothing of the host.
+    pub not_granted: Vec<String>,
+}
+
+/// Refuses all imports at once that the component does not get and cannot do without. `grants` says whether an interface of
+/// `devgate:plugin`, by its name alone (`hardware`), or a package of WASI is granted.
+pub fn check_imports(scan: &Scan, grants: &dyn Fn(&str) -> Grant) -> Result<Admitted, Refusal> {
+    let (mut admitted, mut refused) = (Admitted::default(), Vec::new());
+    for name in &scan.imports {
+        match need_in(scan, name, grants) {
+            Need::Optional(_) => admitted.not_granted.push(name.clone()),
+            need => match reason_to_refuse(need) {
+                None => admitted.served.push(name.clone()),
+                Some(reason) => refused.push(RefusedImport { name: GuestText::new(name), reason }),
+            },
+        }
+    }
     if refused.is_empty() {
-        return Ok(());
+        return Ok(admitted);
     }
     Err(Refusal::Imports(refused))
 }
 
 fn reason_to_refuse(need: Need) -> Option<String> {
     match need {
-        Need::Nothing | Need::Granted => None,
+        Need::Nothing | Need::Granted | Need::Optional(_) => None,
         Need::Key(key) => Some(format!("needs \"{key}:\" in the policy")),
         Need::Never(reason) => Some(reason),
     }
@@ -104,6 +123,8 @@ pub enum Need {
     Granted,
     /// A key in the policy, such as `hardware`.
     Key(&'static str),
+    /// Nothing: it can do without. With this key in the policy it gets it.
+    Optional(&'static str),
     /// Nothing helps. Completes a sentence that starts with the import's name.
     Never(String),
 }
@@ -117,7 +138,10 @@ pub(super) fn need_in(scan: &Scan, name: &str, grants: &dyn Fn(&str) -> Grant) -
     if wasi && scan.types_alone.contains(name) {
         return Need::Nothing;
     }
-    need(name, grants)
+    match need(name, grants) {
+        Need::Key(key) if scan.optional.contains(name) => Need::Optional(key),
+        need => need,
+    }
 }
 
 /// What a component needs to get an import, where this is granted already.

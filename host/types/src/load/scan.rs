@@ -12,6 +12,8 @@ pub struct Scan {
     pub imports: Vec<String>,
     /// Those of them that name types for others and have nothing to call.
     pub types_alone: BTreeSet<String>,
+    /// Those of them that it says it can do without.
+    pub optional: BTreeSet<String>,
     /// The names of what it exports, in its own order.
     pub exports: Vec<String>,
     /// How much of what it has.

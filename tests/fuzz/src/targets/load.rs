@@ -22,7 +22,7 @@ pub fn component(input: &[u8]) {
             Err(refusal) => return refused(&refusal),
         };
         assert_eq!(scan.counts.check(&limits), Ok(()), "what was read is within the limits");
-        assert!(scan.types_alone.iter().all(|name| scan.imports.contains(name)));
+        assert!(scan.types_alone.iter().chain(&scan.optional).all(|name| scan.imports.contains(name)));
         for grant in [Grant::Granted, Grant::NotGranted { key: "wasi" }] {
             let contents = Contents::new(scan.clone(), &|_| grant);
             let names = contents.imports.iter().map(|import| import.name.as_str());
