@@ -51,6 +51,10 @@ bool dg_equal(dg_string text, const char *other) {
     return text.len == strlen(other) && memcmp(text.ptr, other, text.len) == 0;
 }
 
+bool dg_not_granted(const dg_error *error) {
+    return error->kind == DG_DENIED && dg_equal(error->code, "not-granted");
+}
+
 bool dg_fail(dg_error *error, int kind, dg_string message) {
     *error = (dg_error){.kind = (uint8_t)kind, .message = message};
     return false;

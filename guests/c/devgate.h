@@ -117,6 +117,8 @@ bool dg_equal(dg_string text, const char *other);
 /* Zeroed memory for `count` of `size` bytes; ends the call where there is none. */
 void *dg_alloc(size_t count, size_t size);
 
+/* Whether the policy does not grant the interface at all, which the component can do without (devgatectl pack --optional). */
+bool dg_not_granted(const dg_error *error);
 /* Fills in an error, and gives false. */
 bool dg_fail(dg_error *error, int kind, dg_string message);
 /* One line for the admin's log. */

@@ -54,6 +54,15 @@ type Error types.Error
 // Error is its message, for people.
 func (e *Error) Error() string { return e.Message }
 
+// NotGranted is what the host answers for an interface that the policy does not grant and the component can do without (devgatectl pack
+// --optional): errors.Is(err, plugin.NotGranted).
+var NotGranted error = &Error{Kind: Denied, Code: "not-granted", Message: "not granted by the policy"}
+
+// Is tells NotGranted from what else the policy denies.
+func (e *Error) Is(target error) bool {
+	return target == NotGranted && e.Kind == Denied && e.Code == "not-granted"
+}
+
 // Failed is an error of the component's own; kind is one of Denied to Other.
 func Failed(kind types.ErrorKind, message string) error {
 	return &Error{Kind: kind, Message: message}

@@ -2,6 +2,8 @@
 
 mod config_schema;
 mod imports;
+mod optional;
+mod section;
 
 use crate::build_paths::BuildPaths;
 use crate::languages::{self, Language};
@@ -72,11 +74,12 @@ pub(crate) fn build() -> Result<()> {
     process::run(&mut command)?;
 
     let mut rows = Vec::new();
-    for Package { name, library, source } in packages()? {
+    for Package { name, library, source, optional } in packages()? {
         let file = built.join(WASM).join("release").join(format!("{library}.wasm"));
         let program = std::fs::read(&file).with_context(|| format!("read {}", file.display()))?;
         places.refuse_in(&program).with_context(|| format!("component {name}"))?;
-        let component = config_schema::carried(program, &source)?;
+        let component = optional::carried(program, &optional).with_context(|| format!("component {name}"))?;
+        let component = config_schema::carried(component, &source)?;
         rows.push(taken(&component, &name, Wasi::Never).with_context(|| file.display().to_string())?);
     }
     println!("{}", folder()?.display());
@@ -134,7 +137,7 @@ fn taken(bytes: &[u8], name: &str, wasi: Wasi) -> Result<Row> {
     std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let name = format!("{name}.wasm");
     keep(&folder.join(&name), bytes)?;
-    Ok(Row { name, size: bytes.len(), digest: digest(bytes), needs: grantable(&imports) })
+    Ok(Row { name, size: bytes.len(), digest: digest(bytes), needs: grantable(&imports, &optional::of(bytes)) })
 }
 
 /// Components that are of no use on a node: for tests, and examples.
@@ -153,6 +156,8 @@ struct Package {
     library: String,
     /// The library's file.
     source: PathBuf,
+    /// Interfaces that it can do without.
+    optional: Vec<String>,
 }
 
 /// That of each component.
@@ -162,7 +167,8 @@ fn packages() -> Result<Vec<Package>> {
     for package in metadata.workspace_packages() {
         for target in package.targets.iter().filter(|target| target.crate_types.contains(&CrateType::CDyLib)) {
             let (name, library) = (package.name.to_string(), target.name.replace('-', "_"));
-            components.push(Package { name, library, source: target.src_path.clone().into() });
+            let optional = optional::named(&package.metadata);
+            components.push(Package { name, library, source: target.src_path.clone().into(), optional });
         }
     }
     components.sort();
@@ -187,8 +193,8 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     })
 }
 
-/// The capabilities that a policy must grant, by their short names.
-fn grantable(imports: &[String]) -> String {
+/// The capabilities that a policy must grant, by their short names, and those that it may.
+fn grantable(imports: &[String], optional: &[String]) -> String {
     let always = ["types", "config", "log"];
     let ours = |import: &str| Some(import.strip_prefix("devgate:plugin/")?.split('@').next()?.to_owned());
     // Of WASI, a policy grants whole packages; the rest has nothing behind it.
@@ -202,7 +208,9 @@ fn grantable(imports: &[String]) -> String {
         .filter(|name| !always.contains(&name.as_str()))
         .collect();
     names.dedup();
-    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+    let (optional, needed): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| optional.contains(name));
+    let needed = if needed.is_empty() { "nothing".to_owned() } else { needed.join(", ") };
+    if optional.is_empty() { needed } else { format!("{needed}; can do without {}", optional.join(", ")) }
 }
 
 #[cfg(test)]
@@ -213,10 +221,11 @@ mod tests {
     fn only_what_a_policy_grants_is_listed() {
         let imports = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let all = ["devgate:plugin/types@0.1.0", "devgate:plugin/hardware@0.1.0", "devgate:plugin/log@0.1.0"];
-        assert_eq!(grantable(&imports(&all)), "hardware");
-        assert_eq!(grantable(&imports(&["devgate:plugin/config@0.1.0"])), "nothing");
+        assert_eq!(grantable(&imports(&all), &[]), "hardware");
+        assert_eq!(grantable(&imports(&all), &imports(&["hardware"])), "nothing; can do without hardware");
+        assert_eq!(grantable(&imports(&["devgate:plugin/config@0.1.0"]), &[]), "nothing");
         let wasi = ["wasi:cli/environment@0.2.6", "wasi:clocks/monotonic-clock@0.2.6", "wasi:clocks/wall-clock@0.2.6"];
-        assert_eq!(grantable(&imports(&wasi)), "wasi:clocks");
+        assert_eq!(grantable(&imports(&wasi), &[]), "wasi:clocks");
     }
 
     #[test]

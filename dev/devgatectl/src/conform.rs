@@ -22,6 +22,7 @@ mod junit;
 mod lifecycle;
 mod limits;
 mod loads;
+mod optional;
 mod parameters;
 mod preference;
 mod scale;
@@ -181,6 +182,10 @@ impl PluginReport {
         let starts = scorecard::Outcome::of("compiled, linked and instantiated", refused);
         card.record("loads.starts", starts);
         card.skip_rest("loads", "the file could not be read as a component");
+        if loaded.is_ok() {
+            optional::run(loader, components, plugin, node, &mut card)?;
+        }
+        card.skip_rest("optional", "nothing can be tried: the component is not loaded");
         let harness = match loaded {
             Err(_) => Err("the component is not loaded".to_owned()),
             Ok(component) => {

@@ -56,6 +56,9 @@ pub(crate) fn pack(args: &PackArgs) -> anyhow::Result<u8> {
             devgate_types::escape(&from, 1024)
         ));
     }
+    if !args.optional.is_empty() {
+        component = carry::optional(&args.optional, &component).map_err(refused)?;
+    }
     if let Some(policy) = &args.policy {
         component = carry::policy(policy, &component)?;
     }

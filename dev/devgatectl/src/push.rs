@@ -73,6 +73,10 @@ fn about(report: &inspect::Report, more: &[(String, String)]) -> About {
     if !carried.is_empty() {
         annotations.insert(registry::CARRIES.to_owned(), carried.join(","));
     }
+    let optional: Vec<_> = report.optional().into_iter().map(|(name, _)| name).collect();
+    if !optional.is_empty() {
+        annotations.insert(registry::OPTIONAL.to_owned(), optional.join(","));
+    }
     annotations.extend(more.iter().cloned());
     About { imports: said.imports, exports: said.exports, author: said.author, annotations }
 }

@@ -26,6 +26,8 @@ pub(crate) const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
 pub(crate) const CARRIES: &str = "dev.devgate.carries";
 /// What it may say.
 pub(crate) const CARRIED: [&str; 2] = ["policy", "config-schema"];
+/// The annotation of a manifest that says which interfaces the component can do without.
+pub(crate) const OPTIONAL: &str = "dev.devgate.optional";
 /// Annotations that are shown, and how much of each.
 const MAX_ANNOTATIONS: usize = 64;
 const SHOWN: usize = 512;

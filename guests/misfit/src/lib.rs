@@ -78,7 +78,10 @@ impl Plugin for Misfit {
             panic!("too many units");
         }
         fault::looked()?;
-        let _events = kernel_log::since("", 16).map(|batch| batch.events.len());
+        let events = kernel_log::since("", 16).map(|batch| batch.events.len());
+        if has("breaks-without-the-log") && events.is_err_and(|error| error.is_not_granted()) {
+            panic!("no log");
+        }
         let mut verdicts: Vec<Verdict> = units.iter().map(judge).collect();
         if has("judges-by-company") && units.len() == 1 {
             verdicts = vec![Verdict::Unhealthy("it is alone".to_owned())];

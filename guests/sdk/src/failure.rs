@@ -2,6 +2,9 @@
 
 use crate::{Error, ErrorKind};
 
+/// The code of what the policy does not grant at all.
+const NOT_GRANTED: &str = "not-granted";
+
 impl Error {
     /// An error of this kind without a code. `message` is for people, at most 1,024 bytes: name the object first, then
     /// what is wrong with it.
@@ -39,6 +42,19 @@ impl Error {
     /// Anything else, told apart by its code.
     pub fn other(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Other, message).with_code(code)
+    }
+
+    /// What the host answers for a function of an interface that the policy does not grant and the component can do without
+    /// (`devgatectl pack --optional`). For tests.
+    #[must_use]
+    pub fn not_granted(interface: &str) -> Self {
+        Self::new(ErrorKind::Denied, format!("{interface} is not granted by the policy")).with_code(NOT_GRANTED)
+    }
+
+    /// Whether the policy does not grant the interface at all, which the component can do without.
+    #[must_use]
+    pub fn is_not_granted(&self) -> bool {
+        self.kind == ErrorKind::Denied && self.code == NOT_GRANTED
     }
 
     /// Whether the thing asked about does not exist (any more), as opposed to could not be read.
@@ -96,6 +112,15 @@ mod tests {
         assert_eq!(error.message, "0000:3b:00.0: attribute serial: Input/output error");
         assert!(error.kind == ErrorKind::Io && error.code == "EIO");
         assert_eq!(Ok::<_, Error>(3).context(|| unreachable!("nothing failed")).unwrap(), 3);
+    }
+
+    #[test]
+    fn what_is_not_granted_at_all_is_told_from_what_is_denied() {
+        let whole = Error::not_granted("files");
+        assert_eq!(whole.message, "files is not granted by the policy");
+        assert!(whole.is_not_granted() && !whole.is_absence());
+        assert!(!Error::new(ErrorKind::Denied, "file /etc/shadow: is not listed").is_not_granted());
+        assert!(!Error::other("not-granted", "a vendor's own").is_not_granted());
     }
 
     #[test]

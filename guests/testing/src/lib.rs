@@ -86,7 +86,8 @@
 //! - **Statics.** A component's instance is new for each call, and a native process is not. A handle that is kept from one call
 //!   to the next is noticed and fails the test; any other `static` is not noticed. Do not have one.
 //! - **Grants.** A host refuses to *load* a component that has a call to `files` in it anywhere if the policy grants no `files:`.
-//!   The rig sees only calls that are made: then the test fails, with the key that the policy lacks. `devgate check` sees all.
+//!   The rig sees only calls that are made: then the test fails, with the key that the policy lacks. `devgate check` sees all. What
+//!   the component can do without ([`Rig::can_do_without`]) answers as in a host.
 //!
 //! A panic of the component is the test's, with its message: a host would see a trap.
 //!

@@ -75,6 +75,14 @@ impl Rig {
         Self { runtime, plugins, policy, name, node, loader, state, seen, said }
     }
 
+    /// The same for a component that is packed with these interfaces as what it can do without (`devgatectl pack --optional`): where
+    /// the policy does not grant one, it is told so.
+    #[must_use]
+    pub fn can_do_without(self, interfaces: &[&str]) -> Self {
+        self.seen.notes().optional = interfaces.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
     /// Has the host look now, enumerate and ask for health, and says what it offers then.
     ///
     /// # Panics

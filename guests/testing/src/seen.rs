@@ -57,6 +57,8 @@ pub(crate) struct Seen(Arc<Mutex<Notes>>);
 pub(crate) struct Notes {
     pub(crate) said: Vec<Said>,
     pub(crate) denied: Vec<String>,
+    /// Interfaces that the component can do without.
+    pub(crate) optional: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) writes: Vec<Write>,
     pub(crate) blob: Vec<u8>,

@@ -187,6 +187,25 @@ fn a_capability_that_the_policy_lacks_fails_the_test() {
     Rig::of::<Overreaching>(POLICY, "cards", NODE).survey();
 }
 
+component!(Content, cards, |units: Vec<Unit>| {
+    let version = files::text("/proc/version");
+    Ok::<_, Error>(match version {
+        Err(error) if error.is_not_granted() => healthy(&units),
+        other => vec![Verdict::Unknown(format!("{other:?}")); units.len()],
+    })
+});
+
+#[test]
+fn a_capability_that_the_component_can_do_without_is_told_not_to_be_granted() {
+    let mut rig = Rig::of::<Content>(POLICY, "cards", NODE).can_do_without(&["files", "control"]);
+    let survey = rig.survey();
+    assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy) && survey.denied.is_empty(), "{survey}");
+    // One that is granted is served all the same.
+    let granted = POLICY.replace("    state: true\n", "    state: true\n    files: [/proc/version]\n");
+    let survey = Rig::of::<Content>(&granted, "cards", NODE).can_do_without(&["files"]).survey();
+    assert!(!survey.units.iter().any(devgate_testing::Unit::is_healthy), "{survey}");
+}
+
 component!(Panicking, cards, |units: Vec<Unit>| {
     let first = units.first().map(|unit| unit.id.as_str());
     assert_eq!(first, None, "the first card");

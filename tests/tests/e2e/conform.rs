@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 /// Each check, and the fault with which it fails.
-const FAULTS: [(&str, &str); 70] = [
+const FAULTS: [(&str, &str); 71] = [
     ("answers.units", "lists-nothing"),
     ("answers.gate", "ids-too-long"),
     ("answers.health", "all-unhealthy"),
@@ -81,6 +81,7 @@ const FAULTS: [(&str, &str); 70] = [
     ("conditions.steady", "examines-anew"),
     ("conditions.words", "examines-without-words"),
     ("conditions.gone", "breaks-on-gone-to-examine"),
+    ("optional.without", "breaks-without-the-log"),
     ("errors.text", "says-nothing"),
     ("errors.reasons", "gives-no-reason"),
 ];

@@ -61,6 +61,7 @@ mod monitoring;
 mod new_project;
 mod nvidia;
 mod offers;
+mod optional;
 mod pack;
 mod page;
 mod parity;

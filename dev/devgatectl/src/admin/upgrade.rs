@@ -153,6 +153,7 @@ fn facts(report: &Report) -> String {
     let words = report.words();
     let mut lines = BTreeSet::from([format!("size {} bytes", report.size())]);
     lines.extend(words.imports.iter().map(|name| format!("imports {name}")));
+    lines.extend(report.optional().into_iter().map(|(_, key)| format!("can do without {key}: in the policy")));
     lines.extend(words.exports.iter().map(|name| format!("exports {name}")));
     let said = words.annotations.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", value?)));
     lines.extend(said);

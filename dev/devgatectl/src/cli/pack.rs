@@ -12,13 +12,15 @@ Examples:
   devgatectl pack vendor.wasm -o vendor.wasm --source https://example.com/vendor.git
   devgatectl pack core.wasm -o vendor.wasm --policy policy.yaml            with what admins start from
   devgatectl pack core.wasm -o vendor.wasm --config-schema config.schema.json    with what their config may be
+  devgatectl pack core.wasm -o vendor.wasm --optional files,kernel-log     a policy need not grant these
   devgatectl pack core.wasm -o vendor.wasm --output json | jq -r .component.sha256
 
 Exit codes:
   0  the component was made, and this host can run it once the policy grants what it imports
   1  a file cannot be read or written
   3  the policy is wrong, does not grant what the component imports, or its config is not as the schema says
-  5  no component can be made of it, or none that this host could run, or the schema is none; nothing was written";
+  5  no component can be made of it, or none that this host could run, the schema is none,
+     or --optional names what it does not import; nothing was written";
 
 /// Options of `devgatectl pack`.
 #[derive(Debug, Clone, Args)]
@@ -46,6 +48,10 @@ pub(crate) struct PackArgs {
     /// The JSON Schema (draft 2020-12) of the policy's `config`, by which `check` looks at what admins write there; it travels in the component
     #[arg(long, value_name = "FILE")]
     pub(crate) config_schema: Option<PathBuf>,
+
+    /// Interfaces that the component can do without, such as `files,kernel-log`: a policy need not grant them, and what asks for one all the same is told `denied`, code `not-granted`. In place of those that the file names; an empty text for none
+    #[arg(long, value_name = "INTERFACES", value_delimiter = ',')]
+    pub(crate) optional: Vec<String>,
 
     #[command(flatten)]
     pub(crate) about: AboutArgs,

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// The least `limits.deadline` of a call. A machine that is busy is not the component's fault; what a call computes is held to
 /// `limits.cpu`.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A plugin's policy and component, a recorded node that stays as it is, and what the component does there, with nothing in its
 /// way.

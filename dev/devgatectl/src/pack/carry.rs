@@ -1,4 +1,4 @@
-//! What an author puts into a component for those who use it: a policy, and the schema of its `config`.
+//! What an author puts into a component for those who use it: a policy, the schema of its `config`, and what it can do without.
 
 use super::about::without;
 use super::strip::{CUSTOM_SECTION, section};
@@ -7,6 +7,8 @@ use crate::config_schema::{self, ConfigSchema};
 use crate::inspect::{self, not_run};
 use anyhow::{Context, bail};
 use devgate::exit;
+use devgate_types::escape;
+use devgate_types::load::OPTIONAL_SECTION;
 use std::path::Path;
 
 /// The largest file that is looked at: more is too long in any case.
@@ -30,6 +32,27 @@ pub(super) fn config_schema(path: &Path, component: &[u8]) -> anyhow::Result<Vec
     let text = std::str::from_utf8(&bytes).ok().context("is not UTF-8").map_err(wrong)?;
     let schema = ConfigSchema::parse(text).map_err(wrong)?;
     with(component, config_schema::SECTION, schema.text())
+}
+
+/// The component with these interfaces as what it can do without, in place of those that it named.
+///
+/// # Errors
+/// Where one of them is none that it imports and a policy grants.
+pub(super) fn optional(interfaces: &[String], component: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let bare = without(component, &[OPTIONAL_SECTION])?;
+    let granted = inspect::of(Path::new("component"), &bare)?.granted();
+    let named: Vec<&str> = interfaces.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    if let Some(other) = named.iter().find(|name| !granted.iter().any(|granted| granted == *name)) {
+        let granted = if granted.is_empty() { "nothing".to_owned() } else { granted.join(", ") };
+        bail!(
+            "--optional {}: is nothing that it imports and a policy grants, which is {granted}; nothing was written",
+            escape(other, 80)
+        );
+    }
+    if named.is_empty() {
+        return Ok(bare);
+    }
+    with(&bare, OPTIONAL_SECTION, &named.join("\n"))
 }
 
 /// Fails where a component's author would start admins from a `config` that is not as its own schema says.

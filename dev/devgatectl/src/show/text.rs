@@ -2,7 +2,7 @@
 
 use super::Shown;
 use super::beside::{Refers, States};
-use crate::registry::CARRIES;
+use crate::registry::{CARRIES, OPTIONAL};
 use devgate::output::{columns, count, program};
 use std::fmt::Write as _;
 
@@ -28,7 +28,10 @@ pub(super) fn of(shown: &Shown) -> String {
             facts.push([name.clone(), value.clone()]);
         }
     }
-    let is_shown = |name: &str| name == CARRIES || named.iter().any(|(known, _)| known == name);
+    if let Some(interfaces) = shown.annotations.get(OPTIONAL) {
+        facts.push(["can do without".into(), interfaces.replace(',', ", ")]);
+    }
+    let is_shown = |name: &str| [CARRIES, OPTIONAL].contains(&name) || named.iter().any(|(known, _)| known == name);
     let others = shown.annotations.iter().filter(|(name, _)| !is_shown(name));
     facts.extend(others.map(|(name, value)| [name.clone(), value.clone()]));
     facts.push(["signed".into(), signed(shown)]);
