@@ -52,7 +52,7 @@ mod tests {
         let config = r#"{"devices": [{"resource": "a.com/x", "subsystem": "video4linux", "choices": {"MODE": ["slow", "fast"], "ONE": "1"}}]}"#;
         let setting = |(origin, json): &(Origin, &str)| Setting { origin: *origin, json: (*json).to_owned() };
         let settings: Vec<_> = settings.iter().map(setting).collect();
-        let chosen = chosen(&parse(config, false).unwrap(), "a.com/x", &settings).map_err(|error| error.message)?;
+        let chosen = chosen(&parse(config).unwrap(), "a.com/x", &settings).map_err(|error| error.message)?;
         Ok(chosen.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
     }
 

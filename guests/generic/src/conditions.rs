@@ -68,7 +68,7 @@ mod tests {
     fn found(rules: &str, devices: &[FakeDevice]) -> Vec<String> {
         let json =
             format!(r#"{{"devices": [{{"resource": "a.com/x", "subsystem": "block", "conditions": {rules}}}]}}"#);
-        let config = parse(&json, false).unwrap();
+        let config = parse(&json).unwrap();
         let found = of(&config.conditions("a.com/x"), devices);
         found.iter().map(|found| format!("{} {:?}: {}", found.key, found.effect, found.message)).collect()
     }
@@ -96,7 +96,7 @@ mod tests {
         ] {
             let json =
                 format!(r#"{{"devices": [{{"resource": "a.com/x", "subsystem": "block", "conditions": {rules}}}]}}"#);
-            let error = parse(&json, false).unwrap_err().message;
+            let error = parse(&json).unwrap_err().message;
             assert!(error.contains(why) && error.contains("conditions"), "{error}");
         }
     }

@@ -100,23 +100,23 @@ impl Config {
     }
 }
 
-/// Parses the configuration as the host gives it. Without `by_path`, `node:` is refused.
+/// Parses the configuration as the host gives it.
 ///
 /// # Errors
 /// `invalid`, naming the place and what would be right there.
-pub(crate) fn parse(json: &str, by_path: bool) -> Result<Config, Error> {
+pub(crate) fn parse(json: &str) -> Result<Config, Error> {
     let mut fields = Fields::parse(json)?;
     if fields.is_empty() {
         return Err(fields.refused("empty; write `devices:` with a list of what to offer"));
     }
     let list = fields.require("devices")?.list()?;
     fields.end()?;
-    let entries: Vec<Entry> = list.into_iter().map(|field| entry(field, by_path)).collect::<Result<_, _>>()?;
+    let entries: Vec<Entry> = list.into_iter().map(entry).collect::<Result<_, _>>()?;
     one_meaning(&entries)?;
     Ok(Config { entries })
 }
 
-fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
+fn entry(field: Field) -> Result<Entry, Error> {
     let mut fields = field.fields()?;
     let resource = fields.require("resource")?.resource()?.to_owned();
     let env = fields.take("env").map(rules).transpose()?.unwrap_or_default();
@@ -132,7 +132,7 @@ fn entry(field: Field, by_path: bool) -> Result<Entry, Error> {
             }
             Units::Group {
                 id: id.to_owned(),
-                members: group.list()?.into_iter().map(|m| member(m, by_path)).collect::<Result<_, _>>()?,
+                members: group.list()?.into_iter().map(member).collect::<Result<_, _>>()?,
             }
         }
     };
@@ -152,16 +152,11 @@ fn rules(field: Field) -> Result<Vec<(String, String)>, Error> {
     Ok(rules)
 }
 
-fn member(field: Field, by_path: bool) -> Result<Member, Error> {
+fn member(field: Field) -> Result<Member, Error> {
     let mut fields = field.fields()?;
     let optional = fields.switch("optional")?.unwrap_or(false);
     let what = match fields.take("node") {
         None => What::Devices(selector(&mut fields)?),
-        Some(node) if !by_path => {
-            return Err(
-                node.refused("generic.wasm reaches no node by its path; use generic-paths.wasm and `host-nodes`")
-            );
-        }
         Some(node) => What::Node(node.text()?.to_owned()),
     };
     fields.end()?;

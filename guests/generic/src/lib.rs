@@ -68,7 +68,7 @@ impl Conditions for Generic {
 }
 
 fn configured() -> Result<Config, Error> {
-    config::parse(&devgate_sdk::config::json(), cfg!(feature = "host-paths"))
+    config::parse(&devgate_sdk::config::json())
 }
 
 fn unit(candidate: Candidate<Host>) -> Unit {

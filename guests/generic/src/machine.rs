@@ -1,6 +1,6 @@
 //! What the component asks of the machine, as traits: the host's answers in a component, made-up ones in tests.
 
-use devgate_sdk::{Device, Error, Node, hardware};
+use devgate_sdk::{Device, Error, Node, hardware, host_paths};
 
 /// Where devices and nodes come from.
 pub(crate) trait Machine {
@@ -44,16 +44,8 @@ impl Machine for Host {
         hardware::devices(subsystem)
     }
 
-    #[cfg(feature = "host-paths")]
     fn node_at(&self, path: &str) -> Result<Node, Error> {
-        devgate_sdk::host_paths::node_at(path)
-    }
-
-    /// Not called: a configuration with `node:` was refused. Calling the host here would make every policy of this
-    /// component grant `host-nodes`.
-    #[cfg(not(feature = "host-paths"))]
-    fn node_at(&self, path: &str) -> Result<Node, Error> {
-        Err(Error::unsupported(format!("node {path}: this component reaches no node by its path")))
+        host_paths::node_at(path)
     }
 }
 
@@ -108,6 +100,8 @@ pub(crate) mod fake {
         pub(crate) paths: Vec<FakeNode>,
         /// Whether listing devices fails.
         pub(crate) failing: bool,
+        /// Whether the policy grants no nodes by path.
+        pub(crate) no_paths: bool,
     }
 
     #[derive(Debug, Clone, Default)]
@@ -151,6 +145,9 @@ pub(crate) mod fake {
         }
 
         fn node_at(&self, path: &str) -> Result<FakeNode, Error> {
+            if self.no_paths {
+                return Err(Error::not_granted("host-paths"));
+            }
             let node = self.paths.iter().find(|node| node.0 == path).cloned();
             node.ok_or_else(|| Error::not_found(format!("{path}: nothing is there")))
         }

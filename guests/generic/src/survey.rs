@@ -111,7 +111,7 @@ impl<M: Machine> Survey<M> {
     /// Looks for the units of one resource.
     ///
     /// # Errors
-    /// When a subsystem's devices cannot be listed at all.
+    /// When a subsystem's devices cannot be listed at all, and when the configuration asks for what the policy does not grant.
     pub(crate) fn of(machine: &M, config: &Config, resource: &str) -> Result<Self, Error> {
         let mut survey = Self { candidates: Vec::new(), notes: Vec::new(), by_id: BTreeMap::new() };
         for entry in config.entries.iter().filter(|entry| entry.resource == resource) {
@@ -148,6 +148,11 @@ impl<M: Machine> Survey<M> {
                         let found = node.is_some();
                         group.add_nodes(node.into_iter().collect());
                         found
+                    }
+                    Err(error) if error.is_not_granted() => {
+                        let why = error.message;
+                        let hint = "list the node under `host-nodes:`, or leave it out here";
+                        return Err(Error::invalid(format!("config devices: group {id}: node {path}: {why}; {hint}")));
                     }
                     Err(error) => {
                         self.notes.push(format!("group {id}: {path}: {}", error.message));
@@ -252,7 +257,7 @@ mod tests {
     }
 
     fn survey_of(machine: &Fake, devices: &str) -> Survey<Fake> {
-        let config = config::parse(&format!(r#"{{"devices": [{devices}]}}"#), true).unwrap();
+        let config = config::parse(&format!(r#"{{"devices": [{devices}]}}"#)).unwrap();
         Survey::of(machine, &config, "v.com/x").unwrap()
     }
 
@@ -389,10 +394,24 @@ mod tests {
     }
 
     #[test]
+    fn a_node_is_told_with_the_key_that_the_policy_lacks() {
+        let machine = Fake { no_paths: true, ..machine() };
+        let json =
+            r#"{"devices": [{"resource": "v.com/x", "id": "rig", "group": [{"node": "/dev/tun", "optional": true}]}]}"#;
+        let error = Survey::of(&machine, &config::parse(json).unwrap(), "v.com/x").err().unwrap();
+        let why = "config devices: group rig: node /dev/tun: host-paths is not granted by the policy; list the node under `host-nodes:`, or leave it out here";
+        assert!(error.kind == ErrorKind::Invalid && error.message == why, "{}", error.message);
+        assert_eq!(
+            told(&survey_of(&machine, r#"{"resource": "v.com/x", "subsystem": "misc", "name": "fuse"}"#)).0.len(),
+            1
+        );
+    }
+
+    #[test]
     fn a_subsystem_that_cannot_be_listed_fails_the_whole() {
         let machine = Fake { failing: true, ..machine() };
         let json = r#"{"devices": [{"resource": "v.com/x", "subsystem": "misc"}]}"#;
-        let error = Survey::of(&machine, &config::parse(json, true).unwrap(), "v.com/x").err().unwrap();
+        let error = Survey::of(&machine, &config::parse(json).unwrap(), "v.com/x").err().unwrap();
         assert!(error.kind == ErrorKind::Busy);
     }
 }

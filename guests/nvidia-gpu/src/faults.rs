@@ -42,6 +42,9 @@ impl Fault {
     }
 }
 
+/// The policy does not grant the kernel's log.
+struct NotGranted;
+
 /// The memory, and what this call's look at the log added to it.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Faults {
@@ -63,17 +66,22 @@ pub(crate) struct Faults {
 impl Faults {
     /// Everything that is known after a look at what is new in the log.
     ///
-    /// Each resource is looked at by a call of its own: lines that were lost count once for each, whichever comes first.
+    /// Each resource is looked at by a call of its own: lines that were lost count once for each, whichever comes first. Where the policy
+    /// does not grant the log, nothing is known of any; and where it grants no state, what the host still holds of the log.
     pub(crate) fn look(machine: &impl Machine, words: &BTreeMap<u32, Action>, resource: &str) -> Self {
         let stored = machine.load();
         let mut faults = match &stored {
             Ok(blob) => Self::parse(blob),
+            Err(error) if error.is_not_granted() => Self::default(),
             Err(error) => Self { notes: vec![error.message.clone()], ..Self::default() },
         };
         let before = faults.known();
         let boot = faults.boot_now(machine);
-        let news = faults.read(machine, words, matches!(boot, Ok(true)));
-        if let (Err(error), false) = (boot, faults.gpus.is_empty()) {
+        let news = match faults.read(machine, words, matches!(boot, Ok(true))) {
+            Ok(news) => news,
+            Err(NotGranted) => return Self::default(),
+        };
+        if let (Err(error), false, true) = (boot, faults.gpus.is_empty(), stored.is_ok()) {
             faults.notes.push(format!(
                 "a restart of the node will not be noticed, and makes no GPU good: {} (files: {BOOT_ID})",
                 error.message
@@ -100,7 +108,10 @@ impl Faults {
 
     /// What was stored by the last look.
     pub(crate) fn stored(machine: &impl Machine) -> Result<Self, Error> {
-        machine.load().map(|blob| Self::parse(&blob))
+        match machine.load() {
+            Err(error) if error.is_not_granted() => Ok(Self::default()),
+            stored => stored.map(|blob| Self::parse(&blob)),
+        }
     }
 
     /// Whether a GPU has remapped rows and was not reset since, by its full address.
@@ -122,7 +133,12 @@ impl Faults {
     }
 
     /// Whether there was anything new, but for lines that say nothing of GPUs.
-    fn read(&mut self, machine: &impl Machine, words: &BTreeMap<u32, Action>, new_boot: bool) -> bool {
+    fn read(
+        &mut self,
+        machine: &impl Machine,
+        words: &BTreeMap<u32, Action>,
+        new_boot: bool,
+    ) -> Result<bool, NotGranted> {
         let mut news = self.cursor.is_empty();
         for _ in 0..BATCHES {
             let batch = match machine.log_since(&self.cursor, BATCH) {
@@ -134,9 +150,10 @@ impl Faults {
                     news = true;
                     continue;
                 }
+                Err(error) if error.is_not_granted() => return Err(NotGranted),
                 Err(error) => {
                     self.notes.push(error.message);
-                    return news;
+                    return Ok(news);
                 }
             };
             // The lines of another boot are gone with what they told of.
@@ -151,7 +168,7 @@ impl Faults {
                 break;
             }
         }
-        news
+        Ok(news)
     }
 
     fn take(&mut self, event: &Event, words: &BTreeMap<u32, Action>) {

@@ -110,8 +110,10 @@ pub(crate) mod fake {
         pub(crate) log: RefCell<Vec<Event>>,
         /// How many of them are lost.
         pub(crate) lost: usize,
-        /// Why the log cannot be read, if so.
+        /// Whether the log cannot be read.
         pub(crate) no_log: bool,
+        /// Interfaces that the policy does not grant.
+        pub(crate) not_granted: Vec<&'static str>,
         pub(crate) blob: RefCell<Vec<u8>>,
         /// How often it was stored.
         pub(crate) stored: Cell<usize>,
@@ -192,6 +194,13 @@ pub(crate) mod fake {
             *text = Ok(edited);
         }
 
+        fn granted(&self, interface: &str) -> Result<(), Error> {
+            if self.not_granted.contains(&interface) {
+                return Err(Error::not_granted(interface));
+            }
+            Ok(())
+        }
+
         pub(crate) fn has_read_information(&self) -> bool {
             self.read.borrow().iter().any(|path| path.ends_with("/information"))
         }
@@ -206,6 +215,7 @@ pub(crate) mod fake {
         }
 
         fn text(&self, path: &str) -> Result<String, Error> {
+            self.granted("files")?;
             self.read.borrow_mut().push(path.to_owned());
             match self.files.get(path) {
                 Some(Ok(text)) => Ok(text.clone()),
@@ -215,17 +225,20 @@ pub(crate) mod fake {
         }
 
         fn entries(&self, path: &str) -> Result<Vec<String>, Error> {
+            self.granted("files")?;
             let inside =
                 |file: &String| Some(file.strip_prefix(path)?.strip_prefix('/')?.split('/').next()?.to_owned());
             Ok(self.files.keys().filter_map(inside).collect())
         }
 
         fn node_at(&self, path: &str) -> Result<String, Error> {
+            self.granted("host-paths")?;
             let node = self.nodes.iter().find(|node| *node == path);
             node.cloned().ok_or_else(|| Error::not_found(format!("node {path}: nothing is there")))
         }
 
         fn log_since(&self, cursor: &str, most: u32) -> Result<Batch, Error> {
+            self.granted("kernel-log")?;
             if self.no_log {
                 return Err(Error::new(ErrorKind::Unsupported, "the kernel's log: nobody reads it"));
             }
@@ -247,10 +260,12 @@ pub(crate) mod fake {
         }
 
         fn load(&self) -> Result<Vec<u8>, Error> {
+            self.granted("state")?;
             Ok(self.blob.borrow().clone())
         }
 
         fn store(&self, blob: &[u8]) -> Result<(), Error> {
+            self.granted("state")?;
             self.stored.set(self.stored.get() + 1);
             *self.blob.borrow_mut() = blob.to_vec();
             Ok(())

@@ -85,7 +85,7 @@ impl Pools {
             Some(RESOURCE) => pools.iter_mut().for_each(|pool| pool.units.append(&mut parts)),
             Some(resource) => {
                 let mut pool = Pool::new(resource, parts);
-                pool.shared_nodes = shared(&Host, config, false).0;
+                pool.shared_nodes = shared(&Host, config, false)?.0;
                 pools.push(pool);
             }
         }

@@ -61,10 +61,13 @@ impl<M: Machine> Survey<M> {
     /// Looks for all GPUs.
     ///
     /// # Errors
-    /// When the PCI functions cannot be listed at all.
+    /// When the PCI functions cannot be listed at all, and when the policy does not grant what GPUs are known by.
     pub(crate) fn of(machine: &M, config: &Config) -> Result<Self, Error> {
         let mut survey = Self { gpus: Vec::new(), unread: Vec::new(), shared: Vec::new(), notes: Vec::new() };
-        let version = machine.text("/proc/driver/nvidia/version").unwrap_or_default();
+        let version = match machine.text("/proc/driver/nvidia/version") {
+            Err(error) if error.is_not_granted() => return Err(lacks(&error, "files")),
+            version => version.unwrap_or_default(),
+        };
         let version = driver_version(&version);
         let mut seen = Vec::new();
         for function in machine.functions()? {
@@ -85,7 +88,7 @@ impl<M: Machine> Survey<M> {
         // A function that answers no more is no GPU by what it says, nor by the policy's selectors. The driver still knows it.
         let known = machine.entries(GPUS).unwrap_or_default();
         survey.unread.extend(known.into_iter().filter(|name| !seen.contains(name) && Slot::parse(name).is_some()));
-        let (shared, notes) = shared(machine, config, !survey.gpus.is_empty());
+        let (shared, notes) = shared(machine, config, !survey.gpus.is_empty())?;
         survey.shared = shared;
         survey.notes.extend(notes);
         Ok(survey)
@@ -102,8 +105,21 @@ impl<M: Machine> Survey<M> {
     }
 }
 
+/// What is told where GPUs of NVIDIA's driver are to be offered, and the policy does not grant what that takes.
+fn lacks(error: &Error, key: &str) -> Error {
+    let hint = "GPUs of NVIDIA's driver are not known without; list it under";
+    Error::invalid(format!("{}: {hint} `{key}:`, or set `gpus: false` in config", error.message))
+}
+
 /// The shared nodes, and what is to be said of them. One that is not there, or that the policy does not list, is left out.
-pub(crate) fn shared<M: Machine>(machine: &M, config: &Config, has_gpus: bool) -> (Vec<M::Node>, Vec<String>) {
+///
+/// # Errors
+/// When the policy grants no nodes at all.
+pub(crate) fn shared<M: Machine>(
+    machine: &M,
+    config: &Config,
+    has_gpus: bool,
+) -> Result<(Vec<M::Node>, Vec<String>), Error> {
     let (mut nodes, mut notes) = (Vec::new(), Vec::new());
     for (path, needed) in SHARED.into_iter().chain(config.modeset.then_some(MODESET)) {
         match machine.node_at(path) {
@@ -112,11 +128,12 @@ pub(crate) fn shared<M: Machine>(machine: &M, config: &Config, has_gpus: bool) -
                 let hint = "without it no GPU can be used; `nvidia-modprobe -c 0 -u` makes it";
                 notes.push(format!("node {path} is not there: {hint}"));
             }
+            Err(error) if error.is_not_granted() => return Err(lacks(&error, "host-nodes")),
             Err(error) if error.is_absence() || error.kind == ErrorKind::Denied => {}
             Err(error) => notes.push(error.message),
         }
     }
-    (nodes, notes)
+    Ok((nodes, notes))
 }
 
 /// Tells the host which devices cannot be described now; nothing where there are none. As many as a property has room for.

@@ -1,6 +1,6 @@
 //! The time, for a component that has no clock: how long the node has been up (`/proc/uptime`, proc(5)), and which boot it is.
 
-use devgate_sdk::files;
+use devgate_sdk::{Error, files};
 
 /// A moment of one boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,10 +14,10 @@ pub(crate) struct Moment {
 /// Now.
 ///
 /// # Errors
-/// Why it cannot be told, for people.
-pub(crate) fn now() -> Result<Moment, String> {
-    let text = files::text("/proc/uptime").map_err(|error| error.message)?;
-    let second = seconds(&text).ok_or_else(|| "file /proc/uptime has no number in it".to_owned())?;
+/// Why it cannot be told.
+pub(crate) fn now() -> Result<Moment, Error> {
+    let text = files::text("/proc/uptime")?;
+    let second = seconds(&text).ok_or_else(|| Error::invalid("file /proc/uptime has no number in it"))?;
     let boot = files::text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Ok(Moment { boot, second })
 }

@@ -18,11 +18,13 @@ impl Watch {
             return Self { flaps: None };
         }
         let begun = clock::now().and_then(|now| {
-            let blob = state::load().map_err(|error| error.message)?;
+            let blob = state::load()?;
             Ok((Flaps::load(&blob, &now), now))
         });
-        if let Err(why) = &begun {
-            log::warn(&format!("links are not watched for flapping: {why}"));
+        if let Err(error) = &begun {
+            let line = format!("links are not watched for flapping: {}", error.message);
+            // The admin knows that it is not granted.
+            if error.is_not_granted() { log::info(&line) } else { log::warn(&line) }
         }
         Self { flaps: begun.ok() }
     }

@@ -251,3 +251,17 @@ fn what_the_policy_does_not_give_is_said() {
     assert!(survey.has_said("links are not watched for flapping"), "{survey}");
     assert!(survey.unit("mlx5_0").is_healthy());
 }
+
+/// Nothing but the devices: what is not granted is not missed.
+#[test]
+fn the_time_the_state_and_rdma_cm_need_not_be_granted() {
+    let is_kept =
+        |line: &&str| !["files:", "state:", "host-nodes:"].iter().any(|key| line.trim_start().starts_with(key));
+    let policy: String = POLICY.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    let rig = Rig::of::<Rdma>(&policy, "infiniband", NODE);
+    let survey = rig.can_do_without(&["files", "host-paths", "state"]).survey();
+    assert_eq!(survey.ids(IB).len(), 8, "{survey}");
+    assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy) && survey.denied.is_empty(), "{survey}");
+    let warned = survey.said.iter().any(|said| said.level == devgate_testing::LogLevel::Warn);
+    assert!(!warned && survey.has_said("links are not watched for flapping: files is not granted"), "{survey}");
+}

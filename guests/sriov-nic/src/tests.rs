@@ -283,3 +283,18 @@ fn without_the_physical_functions_nothing_is_known_of_links() {
     assert_eq!(survey.unit("0000:3b:00.2").property("vf"), None);
     assert!(survey.has_said("physical function 0000:3b:00.0 is not granted: nothing is known of its link"));
 }
+
+/// Interfaces with a kernel driver have no node that they share.
+#[test]
+fn nodes_that_are_shared_need_not_be_granted() {
+    let (before, rest) = POLICY.split_once("    host-nodes:\n").unwrap();
+    let (_, after) = rest.split_once("    containers:\n").unwrap();
+    let policy = format!("{before}    containers:\n{after}");
+    let survey = rig_with(&policy).can_do_without(&["host-paths"]).survey();
+    assert_eq!(survey.ids(PLAIN).len(), 4, "{survey}");
+    assert!(
+        survey.denied.is_empty() && survey.has_said("/dev/vfio/vfio is not granted (host-nodes: shared)"),
+        "{survey}"
+    );
+    assert!(!survey.has_said("resource example.com/vf:"), "{survey}");
+}

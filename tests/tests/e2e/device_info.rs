@@ -45,7 +45,7 @@ apiVersion: devgate.dev/v1alpha1
 kind: Policy
 plugins:
   nics:
-    component: {file: generic-paths.wasm}
+    component: {file: generic.wasm}
     resources: [example.com/vf]
     hardware:
       - {subsystem: pci, vendor: "0x15b3", device: "0x101e", use: offer}

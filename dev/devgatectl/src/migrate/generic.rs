@@ -1,4 +1,4 @@
-//! The generic device plugin's devices, for the components `generic` and `generic-paths`.
+//! The generic device plugin's devices, for the component `generic`.
 
 mod by_id;
 mod device;
@@ -17,40 +17,28 @@ const DOMAIN: &str = "squat.ai";
 /// The most resources of one plugin of a policy.
 const MAX_RESOURCES: usize = 16;
 
-/// Which plugin of the policy a resource belongs to: what holds for a plugin holds for all of its resources.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
-    by_path: bool,
-    replicas: u32,
-}
-
 /// Takes flags or a file over.
 pub(super) fn take_over(found: &Found, draft: &mut Draft) {
     let domain = found.value.get("domain").and_then(Value::as_str).unwrap_or(DOMAIN);
     let list = |key: &str| found.value.get(key).and_then(Value::as_array);
-    let mut kinds: BTreeMap<Kind, Vec<Vec<Entry>>> = BTreeMap::new();
+    // A plugin for each number of replicas: what holds for a plugin holds for all of its resources.
+    let mut plugins: BTreeMap<u32, Vec<Vec<Entry>>> = BTreeMap::new();
     for (n, theirs) in list("devices").or_else(|| list("device")).into_iter().flatten().enumerate() {
         let at = format!("{}: device[{n}]", found.at);
         match Device::deserialize(theirs) {
             Ok(device) => {
                 let (replicas, entries) = device.entries(domain, &at, draft);
-                let by_path = entries.iter().any(Entry::is_by_path);
                 if !entries.is_empty() {
-                    kinds.entry(Kind { by_path, replicas }).or_default().push(entries);
+                    plugins.entry(replicas).or_default().push(entries);
                 }
             }
             Err(why) => draft.lose(at, why),
         }
     }
-    lose_twice(&kinds.values().flatten().flatten().collect::<Vec<_>>(), found, draft);
-    for (kind, resources) in &kinds {
-        let name = match (kind.by_path, kind.replicas) {
-            (false, 1) => "generic".to_owned(),
-            (true, 1) => "generic-paths".to_owned(),
-            (false, n) => format!("generic-x{n}"),
-            (true, n) => format!("generic-paths-x{n}"),
-        };
-        resources.chunks(MAX_RESOURCES).for_each(|some| draft.plugin(&name, &plugin(kind, &some.concat())));
+    lose_twice(&plugins.values().flatten().flatten().collect::<Vec<_>>(), found, draft);
+    for (replicas, resources) in &plugins {
+        let name = if *replicas == 1 { "generic".to_owned() } else { format!("generic-x{replicas}") };
+        resources.chunks(MAX_RESOURCES).for_each(|some| draft.plugin(&name, &plugin(*replicas, &some.concat())));
     }
 }
 
@@ -65,7 +53,7 @@ fn lose_twice(entries: &[&Entry], found: &Found, draft: &mut Draft) {
 }
 
 /// The plugin's keys.
-fn plugin(kind: &Kind, entries: &[Entry]) -> String {
+fn plugin(replicas: u32, entries: &[Entry]) -> String {
     let each = |of: fn(&Entry) -> Vec<String>| {
         let mut once: Vec<String> = Vec::new();
         entries.iter().flat_map(of).for_each(|one| {
@@ -75,16 +63,14 @@ fn plugin(kind: &Kind, entries: &[Entry]) -> String {
         });
         once
     };
-    let component = if kind.by_path { "generic-paths" } else { "generic" };
-    let mut text =
-        format!("    component: {{file: {component}.wasm}}\n    resources: {}\n", list(&each(Entry::resource)));
+    let mut text = format!("    component: {{file: generic.wasm}}\n    resources: {}\n", list(&each(Entry::resource)));
     let hardware = each(Entry::hardware);
     text += "    hardware:\n";
     if hardware.is_empty() {
         text += "      # To look at alone: the component is loaded only where `hardware` is granted.\n      - {subsystem: misc, name: fuse}\n";
     }
     hardware.iter().for_each(|line| text += &format!("      - {line}\n"));
-    if kind.by_path {
+    if entries.iter().any(Entry::is_by_path) {
         text += &format!(
             "    # By path, as it is not known what they are to the kernel.\n    host-nodes: {{exclusive: {}}}\n",
             list(&each(Entry::paths))
@@ -97,8 +83,8 @@ fn plugin(kind: &Kind, entries: &[Entry]) -> String {
             list(&dangerous)
         );
     }
-    if kind.replicas > 1 {
-        text += &format!("    replicas: {}\n", kind.replicas);
+    if replicas > 1 {
+        text += &format!("    replicas: {replicas}\n");
     }
     text += "    config:\n      devices:\n";
     each(Entry::config).iter().for_each(|line| text += &format!("        - {line}\n"));

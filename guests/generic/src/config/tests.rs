@@ -1,11 +1,11 @@
 use super::*;
 
 fn parsed(devices: &str) -> Config {
-    parse(&format!(r#"{{"devices": [{devices}]}}"#), true).unwrap()
+    parse(&format!(r#"{{"devices": [{devices}]}}"#)).unwrap()
 }
 
 fn refused(json: &str) -> String {
-    parse(json, false).unwrap_err().message
+    parse(json).unwrap_err().message
 }
 
 #[test]
@@ -99,11 +99,6 @@ fn errors_say_where_and_what_would_be_right() {
             "config devices[1].group[1].optional: must be true or false, is a number",
         ),
         (
-            entry(r#"{"resource": "a.com/y", "id": "a", "group": [{"node": "/dev/kvm"}]}"#),
-            "config devices[1].group[0].node: generic.wasm reaches no node by its path; use generic-paths.wasm and \
-             `host-nodes`",
-        ),
-        (
             entry(r#"{"resource": "a.com/y", "id": "a", "subsystem": "misc"}"#),
             "config devices[1]: unknown key `id`; known here: resource, env, choices, conditions, group, usb, subsystem, name, driver, \
              attributes",
@@ -121,7 +116,7 @@ fn entries_of_one_resource_agree_about_variables() {
     };
     let shared = parsed(&[entry("a.com/x", "1"), entry("a.com/x", "1")].join(","));
     assert_eq!(shared.env("a.com/x"), [("X", "1")]);
-    let both = |one: String, other: String| parse(&format!(r#"{{"devices": [{one}, {other}]}}"#), false);
+    let both = |one: String, other: String| parse(&format!(r#"{{"devices": [{one}, {other}]}}"#));
     assert!(both(entry("a.com/x", "1"), entry("a.com/x", "1")).is_ok());
     assert!(both(entry("a.com/x", "1"), entry("a.com/y", "2")).is_ok());
     let error = both(entry("a.com/x", "1"), entry("a.com/x", "2")).unwrap_err();

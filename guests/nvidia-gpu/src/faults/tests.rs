@@ -259,3 +259,33 @@ fn where_the_boot_cannot_be_told_it_is_said_what_that_means() {
     fake.boots("first");
     assert!(notes(&fake).is_empty());
 }
+
+#[test]
+fn without_the_log_no_gpu_is_ill_and_nothing_is_said() {
+    let mut fake = Fake::with_gpu();
+    fake.says(&[SLOT, "119"]);
+    let ill = verdict(&fake, &Config::default());
+    assert!(ill.starts_with("unhealthy: Xid 119"), "{ill}");
+    // What was stored while it was granted is forgotten with it.
+    fake.not_granted = vec!["kernel-log"];
+    let before = fake.blob.borrow().clone();
+    let faults = Faults::look(&fake, &BTreeMap::new(), RESOURCE);
+    assert_eq!(faults, Faults::default());
+    assert_eq!(verdict(&fake, &Config::default()), "healthy");
+    assert_eq!(*fake.blob.borrow(), before, "and counts again where it is granted again");
+}
+
+#[test]
+fn without_state_the_log_itself_is_the_memory() {
+    let mut fake = Fake::with_gpu();
+    fake.not_granted = vec!["state"];
+    fake.says(&[SLOT, "119"]);
+    for _ in 0..2 {
+        assert!(verdict(&fake, &Config::default()).starts_with("unhealthy: Xid 119"));
+    }
+    assert!(Faults::look(&fake, &BTreeMap::new(), RESOURCE).notes.is_empty());
+    assert_eq!(fake.stored.get(), 0);
+    assert!(Faults::stored(&fake).is_ok_and(|stored| stored == Faults::default()));
+    fake.says(&["loading"]);
+    assert_eq!(verdict(&fake, &Config::default()), "healthy");
+}

@@ -159,3 +159,14 @@ fn the_node_for_graphics_is_shared_where_it_is_asked_for() {
     let shared = Survey::of(&fake, &config).unwrap().shared;
     assert_eq!(shared.last().map(String::as_str), Some("/dev/nvidia-modeset"));
 }
+
+#[test]
+fn what_gpus_are_known_by_has_to_be_granted() {
+    for (interface, key) in [("files", "files"), ("host-paths", "host-nodes")] {
+        let fake = Fake { not_granted: vec![interface], ..Fake::with_gpu() };
+        let error = Survey::of(&fake, &Config::default()).err().unwrap();
+        let hint = "GPUs of NVIDIA's driver are not known without; list it under";
+        let why = format!("{interface} is not granted by the policy: {hint} `{key}:`, or set `gpus: false` in config");
+        assert!(error.kind == ErrorKind::Invalid && error.message == why, "{}", error.message);
+    }
+}

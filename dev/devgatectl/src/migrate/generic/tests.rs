@@ -44,19 +44,25 @@ args:
     plugins:
       generic:
         component: {file: generic.wasm}
-        resources: [example.com/serial, example.com/capture, example.com/ftdi]
+        resources: [example.com/serial, example.com/capture, example.com/ftdi, example.com/hsm]
         hardware:
           - {subsystem: tty, name: "ttyUSB*", use: offer, nodes: [{access: rw}]}
           - {subsystem: usb, serial: "20231031115325", use: offer, nodes: [{subsystem: tty, access: rw, container-path: /dev/zigbee}]}
           - {subsystem: sound, name: controlC0, use: offer, nodes: [{access: rw}]}
           - {subsystem: sound, name: pcmC0D0c, use: offer, nodes: [{access: rw}]}
           - {subsystem: usb, vendor: "0x0403", product: "0x6001", serial: A1, use: offer, nodes: [{access: rw}]}
+          - {subsystem: i2c-dev, name: i2c-7, use: offer, nodes: [{access: rw}]}
+        # By path, as it is not known what they are to the kernel.
+        host-nodes: {exclusive: [/dev/k7pf0]}
+        # They reach beyond one device; docs/policy.md says how far.
+        dangerous: [i2c]
         config:
           devices:
             - {resource: example.com/serial, subsystem: tty, name: "ttyUSB*"}
             - {resource: example.com/serial, usb: {serial: "20231031115325"}}
             - {resource: example.com/capture, id: capture-0, group: [{subsystem: sound, name: controlC0}, {subsystem: sound, name: pcmC0D0c, optional: true}]}
             - {resource: example.com/ftdi, usb: {vendor: "0x0403", product: "0x6001", serial: A1}}
+            - {resource: example.com/hsm, id: hsm-0, group: [{node: /dev/k7pf0}, {subsystem: i2c-dev, name: i2c-7}]}
       generic-x10:
         component: {file: generic.wasm}
         resources: [example.com/fuse]
@@ -66,18 +72,6 @@ args:
         config:
           devices:
             - {resource: example.com/fuse, subsystem: misc, name: fuse}
-      generic-paths:
-        component: {file: generic-paths.wasm}
-        resources: [example.com/hsm]
-        hardware:
-          - {subsystem: i2c-dev, name: i2c-7, use: offer, nodes: [{access: rw}]}
-        # By path, as it is not known what they are to the kernel.
-        host-nodes: {exclusive: [/dev/k7pf0]}
-        # They reach beyond one device; docs/policy.md says how far.
-        dangerous: [i2c]
-        config:
-          devices:
-            - {resource: example.com/hsm, id: hsm-0, group: [{node: /dev/k7pf0}, {subsystem: i2c-dev, name: i2c-7}]}
     "#);
 }
 

@@ -121,7 +121,7 @@ fn why(key: &str, value: &Value) -> String {
         "deviceIDStrategy" => format!("{value}: ids are UUIDs, as an index is another GPU's when one fails to come up"),
         "nvidiaDevRoot" => format!("{value}: nodes are those in /dev"),
         "gdrcopyEnabled" | "gdsEnabled" | "mofedEnabled" => {
-            "its nodes can be offered by a plugin with generic-paths and `host-nodes`".to_owned()
+            "its nodes can be offered by a plugin with generic and `host-nodes`".to_owned()
         }
         _ => "this key is not known, and their plugin ignores it".to_owned(),
     }

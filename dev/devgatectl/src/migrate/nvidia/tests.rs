@@ -78,7 +78,7 @@ fn what_is_not_carried_over_is_named() {
     insta::assert_snapshot!(lost, @r#"
     f: resources: their plugin ignores it, too; `rename` by `property: {model: …}` does it
     f: imex: channelIDs: IMEX channels are not offered
-    f: flags: gdrcopyEnabled: its nodes can be offered by a plugin with generic-paths and `host-nodes`
+    f: flags: gdrcopyEnabled: its nodes can be offered by a plugin with generic and `host-nodes`
     f: flags: nvidiaDevRoot: "/run/nvidia/driver": nodes are those in /dev
     f: flags: plugin: deviceIDStrategy: "index": ids are UUIDs, as an index is another GPU's when one fails to come up
     f: sharing: timeSlicing: failRequestsGreaterThanOne: a request for two gets two GPUs as long as there are two
