@@ -2,6 +2,8 @@
 //!
 //! What is packed is this repository's own source in its own folders, without tests: what they are made of would have to be
 //! fetched, too. The same commit gives the same bytes.
+//!
+//! Makes a module of the text that `devgatectl pack` puts in the place of WASI preview 1.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -53,7 +55,10 @@ fn main() -> io::Result<()> {
     for (path, text) in &files {
         write!(packed, "{path}\0{text}\0")?;
     }
-    packed.finish().map(drop)
+    packed.finish()?;
+
+    let module = wat::parse_str(read("dev/devgatectl/src/pack/preview1.wat")?).map_err(io::Error::other)?;
+    fs::write(Path::new(&place).join("preview1.wasm"), module)
 }
 
 /// A file of the repository; when it changes, this runs again.

@@ -80,7 +80,7 @@ pub(crate) fn build() -> Result<()> {
         places.refuse_in(&program).with_context(|| format!("component {name}"))?;
         let component = optional::carried(program, &optional).with_context(|| format!("component {name}"))?;
         let component = config_schema::carried(component, &source)?;
-        rows.push(taken(&component, &name, Wasi::Never).with_context(|| file.display().to_string())?);
+        rows.push(taken(&component, &name).with_context(|| file.display().to_string())?);
     }
     println!("{}", folder()?.display());
     print!("{}", Row::table(&rows));
@@ -112,25 +112,15 @@ impl Row {
     }
 }
 
-/// Whether a component may import WASI.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wasi {
-    /// Its language can do without.
-    Never,
-    /// Its language cannot; the policy says what it gets of clocks and random numbers.
-    Granted,
-}
-
-/// Takes a file that was built into [`folder`] as `<name>.wasm`, if it is a component and imports nothing of WASI that it may not.
-pub(crate) fn take(file: &Path, name: &str, wasi: Wasi) -> Result<Row> {
+/// Takes a file that was built into [`folder`] as `<name>.wasm`, if it is a component and imports nothing of WASI.
+pub(crate) fn take(file: &Path, name: &str) -> Result<Row> {
     let bytes = std::fs::read(file).with_context(|| format!("read {}", file.display()))?;
-    taken(&bytes, name, wasi).with_context(|| file.display().to_string())
+    taken(&bytes, name).with_context(|| file.display().to_string())
 }
 
-fn taken(bytes: &[u8], name: &str, wasi: Wasi) -> Result<Row> {
+fn taken(bytes: &[u8], name: &str) -> Result<Row> {
     let imports = imports::of(bytes)?;
-    let unwanted = imports.iter().find(|import| import.starts_with("wasi:"));
-    if let (Some(import), Wasi::Never) = (unwanted, wasi) {
+    if let Some(import) = imports.iter().find(|import| import.starts_with("wasi:")) {
         bail!("component {name} imports {import}; find what uses it (printing, time, randomness) and remove it");
     }
     let folder = folder()?;
@@ -197,18 +187,8 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 fn grantable(imports: &[String], optional: &[String]) -> String {
     let always = ["types", "config", "log"];
     let ours = |import: &str| Some(import.strip_prefix("devgate:plugin/")?.split('@').next()?.to_owned());
-    // Of WASI, a policy grants whole packages; the rest has nothing behind it.
-    let of_wasi = |import: &str| {
-        let package = import.split('/').next()?;
-        ["wasi:clocks", "wasi:random"].contains(&package).then(|| package.to_owned())
-    };
-    let mut names: Vec<String> = imports
-        .iter()
-        .filter_map(|import| ours(import).or_else(|| of_wasi(import)))
-        .filter(|name| !always.contains(&name.as_str()))
-        .collect();
-    names.dedup();
-    let (optional, needed): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| optional.contains(name));
+    let names = imports.iter().filter_map(|import| ours(import)).filter(|name| !always.contains(&name.as_str()));
+    let (optional, needed): (Vec<String>, Vec<String>) = names.partition(|name| optional.contains(name));
     let needed = if needed.is_empty() { "nothing".to_owned() } else { needed.join(", ") };
     if optional.is_empty() { needed } else { format!("{needed}; can do without {}", optional.join(", ")) }
 }
@@ -224,8 +204,6 @@ mod tests {
         assert_eq!(grantable(&imports(&all), &[]), "hardware");
         assert_eq!(grantable(&imports(&all), &imports(&["hardware"])), "nothing; can do without hardware");
         assert_eq!(grantable(&imports(&["devgate:plugin/config@0.1.0"]), &[]), "nothing");
-        let wasi = ["wasi:cli/environment@0.2.6", "wasi:clocks/monotonic-clock@0.2.6", "wasi:clocks/wall-clock@0.2.6"];
-        assert_eq!(grantable(&imports(&wasi), &[]), "wasi:clocks");
     }
 
     #[test]

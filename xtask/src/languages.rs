@@ -10,7 +10,7 @@ mod python;
 
 pub(crate) use go::ready as go;
 
-use crate::components::{self, Row, Wasi};
+use crate::components::{self, Row};
 use crate::process;
 use crate::tools::{folder as tools, needs};
 use crate::workspace::{guests, target};
@@ -97,7 +97,6 @@ pub(crate) fn one(language: Language) -> Result<()> {
     println!("Building the example in {name} …");
     let built = target()?.join("languages");
     std::fs::create_dir_all(&built).with_context(|| format!("create {}", built.display()))?;
-    let wasi = if language == Language::Go { Wasi::Granted } else { Wasi::Never };
     let mut rows = Vec::new();
     for exports in language.exports() {
         let component = match exports {
@@ -106,7 +105,7 @@ pub(crate) fn one(language: Language) -> Result<()> {
         };
         let file = built.join(format!("{component}.wasm"));
         language.build(&guests().join("languages").join(name), *exports, &file)?;
-        rows.push(components::take(&file, &component, wasi)?);
+        rows.push(components::take(&file, &component)?);
     }
     print!("{}", Row::table(&rows));
     Ok(())

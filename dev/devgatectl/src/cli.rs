@@ -107,8 +107,9 @@ pub(crate) enum Command {
     /// Make a component of a core module, for this host, and write into it what describes it
     ///
     /// Linkers for C, Go and others make a core module. Its world is in it, where the bindings' generator put it there, or is
-    /// given. WASI preview 1 is put in between only where the module imports it. Of a component, what describes it is changed.
-    /// Names of functions and debug information are left out: keep FILE for `trace`. Shows size, digest and imports with the policy's key
+    /// given. What it imports of WASI preview 1 is put into the component: a clock that only counts, random numbers that are the same in
+    /// every call (make no secret of them), standard output and error as lines of the log, no file. Of a component, what describes it is
+    /// changed. Names of functions and debug information are left out: keep FILE for `trace`. Shows size, digest and imports with the policy's key
     /// that each needs. The same input makes the same bytes. What this host could not run is not written.
     #[command(after_help = pack::PACK_HELP)]
     Pack(PackArgs),

@@ -3,6 +3,7 @@
 mod about;
 mod carry;
 mod encode;
+mod preview1;
 mod strip;
 mod text;
 
@@ -20,7 +21,7 @@ struct Packed {
     from: String,
     /// Whether that was a `module` or a `component`.
     kind: &'static str,
-    /// Whether WASI preview 1 was put between the module and the host.
+    /// Whether the module wants WASI preview 1, which was put into the component.
     adapter: bool,
     /// What an author should know who did not mean it.
     notes: Vec<String>,

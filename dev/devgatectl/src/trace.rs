@@ -75,7 +75,7 @@ fn look(args: &TraceArgs) -> anyhow::Result<Vec<Frame>> {
     let sources: Vec<_> = with_debug.iter().flatten().map(Sources::of).collect();
     let frame = |place: Place| {
         let found = modules.iter().find(|module| module.has(place.offset)).map(|module| {
-            // What has no twin was put between module and host: WASI's adapter.
+            // What has no twin was put between module and host, as `pack` does for WASI.
             let twin = same(module).and_then(|n| Some((with_debug.as_ref()?.get(n)?, sources.get(n)?)));
             frame(module, twin, place)
         });

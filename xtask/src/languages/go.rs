@@ -19,11 +19,8 @@ pub(super) fn build(folder: &Path, exports: Exports, file: &Path) -> Result<()> 
         .envs([("GOWORK", "off"), ("GOFLAGS", "")])
         .envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off")])
         .env("GOCACHE", tools()?.join("go-cache"));
-    // The same source makes the same bytes, wherever it lies. The bindings use a function of Go's runtime that is not public.
-    command
-        .current_dir(folder)
-        .args(["build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared"])
-        .arg("-ldflags=-s -w -checklinkname=0");
+    // The same source makes the same bytes, wherever it lies.
+    command.current_dir(folder).args(["build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared"]);
     if exports == Exports::All {
         command.args(["-tags", "optional"]);
     }

@@ -1,10 +1,10 @@
 //! A core module as a component: what `wasm-tools component new` does, for the contract of this host.
 
+use super::preview1;
 use anyhow::{Context, bail, ensure};
 use devgate_types::escape;
 use std::collections::BTreeSet;
 use std::path::Path;
-use wasi_preview1_component_adapter_provider as preview1;
 use wasmparser::{Encoding, Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
@@ -48,9 +48,7 @@ pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -
     }
     let mut encoder = ComponentEncoder::default().validate(true).module(&embedded).map_err(told)?;
     if module.wasi {
-        let (name, adapter) =
-            (preview1::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, preview1::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER);
-        encoder = encoder.adapter(name, adapter).map_err(told)?;
+        encoder = encoder.adapter(preview1::NAME, &preview1::adapter()?).map_err(told)?;
     }
     Ok(Encoded { bytes: encoder.encode().map_err(told)?, kind: "module", adapter: module.wasi, notes: module.notes() })
 }
@@ -83,8 +81,7 @@ impl Module {
                 }
                 Payload::ImportSection(imports) => {
                     for import in imports.into_imports() {
-                        module.wasi |=
-                            import.context("is damaged")?.module == preview1::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
+                        module.wasi |= import.context("is damaged")?.module == preview1::NAME;
                     }
                 }
                 Payload::ExportSection(exports) => {
@@ -106,8 +103,8 @@ impl Module {
         let mut notes = Vec::new();
         if self.wasi {
             notes.push(
-                "the module imports wasi_snapshot_preview1, so the component imports WASI 0.2, which the host serves with \
-                 nothing behind it; building for wasm32-unknown-unknown does without"
+                "the module imports wasi_snapshot_preview1, which is answered within the component: a clock that only counts, \
+                 the same random numbers in every call, standard output and error in the log, no file"
                     .to_owned(),
             );
         }

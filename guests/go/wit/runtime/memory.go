@@ -7,27 +7,31 @@ import (
 
 // What the host makes for the component lies in memory of its own, which is never given back: an instance lives for one call.
 // For the same reason the collector does not run.
-//
-// Beside that reason there is another: while the host asks for memory, the component may call nothing, and Go's runtime asks for
-// the time when a collection begins and ends (also of the wall clock, which the adapter cannot stop) and when its workers run,
-// which may be whenever a goroutine starts.
 
-// How much is asked of the runtime at once: it gives whole pages of 64 KiB.
+// How much is asked of the runtime at once.
 const step = 1 << 18
 
-// The free part.
-var next, end uintptr
+var (
+	// What is there before the runtime has started: a page that `devgatectl pack` has lines put together in, and as much for the host.
+	first [1 << 14]uint64
+	// The free part.
+	next, end uintptr
+	// All of it that the runtime gave: nothing else in Go refers to what the host writes.
+	given [][]uint64
+)
 
 // arena gives memory that stays for the rest of the call.
 func arena(size, align uintptr) unsafe.Pointer {
-	start := next + offset(next, align)
+	if end == 0 {
+		next = uintptr(unsafe.Pointer(&first))
+		end = next + unsafe.Sizeof(first)
+	}
+	start := (next + align - 1) &^ (align - 1)
 	if start > end || size > end-start {
-		whole := max(size, step)
-		start = uintptr(sbrk(whole))
-		if start == 0 {
-			panic("out of memory: limits.memory of the policy says how much there is")
-		}
-		end = start + whole
+		more := make([]uint64, max(size, step)/8+1)
+		given = append(given, more)
+		start = uintptr(unsafe.Pointer(unsafe.SliceData(more)))
+		end = start + uintptr(len(more))*8
 	}
 	next = start + size
 	return unsafe.Pointer(start)

@@ -78,27 +78,6 @@ func allocateRaw(size, align uintptr) unsafe.Pointer {
 	}
 }
 
-// NB: `cabi_realloc` may be called before the Go runtime has been initialized,
-// in which case we need to use `runtime.sbrk` to do allocations.  The following
-// is an abbreviation of [Till's
-// efforts](https://github.com/bytecodealliance/go-modules/pull/367).
-
-//go:linkname sbrk runtime.sbrk
-func sbrk(n uintptr) unsafe.Pointer
-
-//nolint:unused
-var started = false
-
-func init() {
-	started = true
-}
-
-//nolint:unused
-func offset(ptr, align uintptr) uintptr {
-	newptr := (ptr + align - 1) &^ (align - 1)
-	return newptr - ptr
-}
-
 var pinner = runtime.Pinner{}
 
 func Unpin() {
@@ -112,13 +91,6 @@ func cabiRealloc(oldPointer unsafe.Pointer, oldSize, align, newSize uintptr) uns
 		panic("todo")
 	}
 
-	if started {
-		// Not from the collector's heap: see memory.go.
-		return arena(newSize, align)
-	} else {
-		alignedSize := newSize + offset(newSize, align)
-		unaligned := sbrk(alignedSize)
-		off := offset(uintptr(unaligned), align)
-		return unsafe.Add(unaligned, off)
-	}
+	// Not from the collector's heap: see memory.go.
+	return arena(newSize, align)
 }
