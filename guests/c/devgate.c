@@ -11,6 +11,7 @@ static devgate_plugin_types_borrow_device_t borrowed(dg_device device) {
 void *dg_alloc(size_t count, size_t size) {
     void *memory = calloc(count, size);
     if (memory == NULL && count != 0 && size != 0) {
+        dg_log(DG_ERROR, dg_text("out of memory"));
         abort();
     }
     return memory;
@@ -62,6 +63,17 @@ bool dg_fail(dg_error *error, int kind, dg_string message) {
 
 void dg_log(int level, dg_string message) {
     devgate_plugin_log_write((uint8_t)level, &message);
+}
+
+/* What `assert` calls where its condition does not hold, in the place of the C library's, which prints: the admin reads it. */
+void __assert_fail(const char *condition, const char *file, int line, const char *function) {
+    char digits[12] = {0};
+    char *number = digits + sizeof digits - 1;
+    for (; line > 0; line /= 10) {
+        *--number = (char)('0' + line % 10);
+    }
+    dg_log(DG_ERROR, dg_concat(file, ":", number, ": ", function, ": assertion failed: ", condition, NULL));
+    __builtin_trap();
 }
 
 bool dg_devices_of(const char *subsystem, dg_devices *devices, dg_error *error) {

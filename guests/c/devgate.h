@@ -10,12 +10,14 @@
  * - Functions that can fail give `true`, or `false` and an error. DG_TRY passes it on.
  * - A handle can be given away once: what is in a list that the host passed in, or that is returned twice, ends the call. Take
  *   another handle with `dg_duplicate`.
- * - Nothing here prints: `printf` needs WASI and brings 30 KB. Use `dg_log`.
+ * - Nothing here prints: `printf` brings 30 KB, and wants `devgatectl pack`, which makes lines of the log of it. Use `dg_log`.
+ * - `assert` tells the admin what did not hold, with file and line, and ends the call.
  */
 #ifndef DEVGATE_H
 #define DEVGATE_H
 
 #include "devgate_bindings.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

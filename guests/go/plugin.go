@@ -13,6 +13,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"devgate.dev/plugin/bindings/devgate_plugin_config"
@@ -38,7 +39,7 @@ type (
 
 // Component is what every component does. Each call runs in a fresh instance: nothing that is kept in it lasts.
 //
-// An error that is no *Error, and a panic, are told to the host as they read.
+// An error that is no *Error, and a panic with its place, are told to the host as they read.
 type Component interface {
 	// Enumerate gives everything that there is now, without its health.
 	Enumerate() ([]Pool, error)
@@ -148,7 +149,7 @@ func Export(component Component) {
 func Answer[T any](call func() (T, error)) (answer wit.Result[T, types.Error]) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
-			answer = wit.Err[T](types.Error{Kind: Other, Message: fmt.Sprint("panic: ", mistake)})
+			answer = wit.Err[T](types.Error{Kind: Other, Message: fmt.Sprint("panic: ", mistake, place())})
 		}
 	}()
 	value, err := call()
@@ -161,4 +162,39 @@ func Answer[T any](call func() (T, error)) (answer wit.Result[T, types.Error]) {
 		return wit.Err[T](types.Error{Kind: own.Kind, Code: own.Code, Message: err.Error()})
 	}
 	return wit.Err[T](types.Error{Kind: Other, Message: err.Error()})
+}
+
+// The most functions that a panic is told with.
+const mostPlaces = 5
+
+// place is where the panic comes from that is being recovered, for the vendor, innermost first: " at widget.go:42 < widget.go:30".
+func place() string {
+	var callers [64]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])
+	var places []string
+	for raised, more := false, true; more && len(places) < mostPlaces; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		switch {
+		case frame.Function == "runtime.gopanic":
+			raised = true
+		case strings.HasPrefix(frame.Function, "devgate.dev/plugin"):
+			// What called the component, or is called by it: the lines are its own.
+			more = more && len(places) == 0
+		case raised && !strings.HasPrefix(frame.Function, "runtime."):
+			places = append(places, fmt.Sprintf("%s:%d", relative(frame.File), frame.Line))
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return " at " + strings.Join(places, " < ")
+}
+
+// relative leaves the folders of the machine out that built it; with -trimpath there are none.
+func relative(file string) string {
+	if strings.HasPrefix(file, "/") || strings.Contains(file, ":") {
+		return file[strings.LastIndexByte(file, '/')+1:]
+	}
+	return file
 }

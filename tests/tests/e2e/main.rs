@@ -80,6 +80,7 @@ mod small_node;
 mod state;
 mod take_over;
 mod threats;
+mod traps;
 mod version_0_1;
 mod wat_component;
 mod way;

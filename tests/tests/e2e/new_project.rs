@@ -12,7 +12,7 @@ pub(crate) fn repository() -> PathBuf {
 }
 
 /// Has a project written, and says where.
-fn project(dir: &Path, lang: &str, more: &[&str]) -> anyhow::Result<PathBuf> {
+pub(crate) fn project(dir: &Path, lang: &str, more: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = dir.join("npu");
     let place = folder.to_string_lossy();
     let args = ["new", "acme-npu", "--vendor", "acme.com", "--lang", lang, "--dir", &place];

@@ -4,7 +4,8 @@ use super::{Place, with_world};
 use crate::look::{Said, look};
 use std::path::Path;
 
-/// A module whose `enumerate` does this, then offers nothing. `$print` writes memory to a file, `$must` traps where it is told 0.
+/// A module whose `enumerate` does this, then offers nothing. `$print` writes memory to a file, `$must` traps where it
+/// is told 0.
 fn module(data: &str, body: &str) -> Vec<u8> {
     let text = format!(
         r#"(module
