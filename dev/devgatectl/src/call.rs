@@ -80,7 +80,7 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
         Ok(answer) => (Some(answer), None, None),
         Err(NoAnswer::Usage(why)) => return Err(exit::with_code(exit::USAGE, why)),
         Err(NoAnswer::Refused(why, to_do)) => (None, Some(why), Some(to_do.to_owned())),
-        Err(NoAnswer::Failed(error)) => (None, Some(error.to_string()), to_do::about(&error)),
+        Err(NoAnswer::Failed(error)) => (None, Some(error.to_string()), to_do::about(&error, &caller.seen.asked)),
     };
     let seen = &caller.seen;
     let called = Called {

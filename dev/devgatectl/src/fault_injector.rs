@@ -4,7 +4,7 @@
 mod host;
 
 use crate::query::{Fake, Query};
-use devgate_types::component::{Call, Capabilities, Component, Cost, Output, Profile};
+use devgate_types::component::{Call, Capabilities, Component, Cost, Denied, Output, Profile};
 use devgate_types::{CallError, Limits, Verdict};
 use host::FaultyHost;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -85,9 +85,19 @@ pub(super) struct Asked {
     /// The text or bytes that were the answer; `None` if it had another form.
     pub(super) content: Option<Vec<u8>>,
     /// Why there was no answer.
-    pub(super) error: Option<String>,
+    pub(super) error: Option<Denied>,
     /// How long the host took.
     pub(super) took: Duration,
+}
+
+impl Asked {
+    /// Why there was no answer, as people read it.
+    pub(super) fn why(&self) -> Option<String> {
+        self.error.as_ref().map(|denied| match denied {
+            Denied::Failure(failure) => failure.to_string(),
+            Denied::End(error) => error.to_string(),
+        })
+    }
 }
 
 /// A text for people that a component gave: an error's message, or a verdict's reason.

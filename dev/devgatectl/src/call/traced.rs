@@ -79,7 +79,7 @@ impl Question {
             what: asked.query.to_string(),
             answer: asked.content.as_ref().map(text),
             bytes: asked.content.as_ref().map(Vec::len),
-            error: asked.error.as_ref().map(|error| escape(error, MAX_ANSWER)),
+            error: asked.why().map(|error| escape(&error, MAX_ANSWER)),
             us: u64::try_from(asked.took.as_micros()).unwrap_or(u64::MAX),
         }
     }

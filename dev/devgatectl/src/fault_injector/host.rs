@@ -2,7 +2,7 @@
 
 use super::{Asked, State, lock};
 use crate::query::{Fake, Kind, Query};
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, LogBatch, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Limits, MountHandle, NodeHandle};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -80,10 +80,7 @@ impl<'a> FaultyHost<'a> {
             let text = value.downcast_ref().map(|text: &String| text.clone().into_bytes());
             text.or_else(|| value.downcast_ref().cloned())
         });
-        let error = answer.as_ref().err().map(|denied| match denied {
-            Denied::Failure(failure) => failure.to_string(),
-            Denied::End(error) => error.to_string(),
-        });
+        let error = answer.as_ref().err().cloned();
         lock(&self.state).seen.asked.push(Asked { query, content, error, took });
         answer
     }

@@ -74,11 +74,9 @@ fn each_function_is_called_in_every_language_with_an_sdk() -> anyhow::Result<()>
 
             ["allocate", "W-1001", "--claim", "{\"mode\": \"slow\"}"] ends with Some(5)
               allocate failed: mode is neither fast nor safe
-                to do  ask for what lies beneath the device itself; `children`, `parent` and `related` give others
 
             ["allocate", "W-1001", "--class", "{} {}"] ends with Some(5)
               allocate failed: the class: is not a mapping
-                to do  ask for what lies beneath the device itself; `children`, `parent` and `related` give others
 
             ["examine"] ends with Some(0)
               there is no condition
