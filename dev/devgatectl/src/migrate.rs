@@ -1,15 +1,18 @@
 //! `devgatectl migrate`: another device plugin's configuration becomes a policy.
 //!
 //! ```text
-//!   FILE ─► find ─► Found (whose, where, the configuration) ─► sriov, nvidia, generic, … ─► Draft ─┬─ the policy
+//!   FILE ─► find ─► Found (whose, where, the configuration) ─► sriov, nvidia, akri, … ─► Draft ─┬─ the policy
 //!                                                                                                  └─ what is not in it
 //! ```
 
+mod akri;
 mod draft;
 mod find;
 mod generic;
 mod nvidia;
+mod pattern;
 mod rdma_shared;
+mod smarter;
 mod sriov;
 mod yaml;
 
@@ -21,6 +24,7 @@ use devgate_policy::PolicyFile;
 use devgate_types::escape;
 use draft::Draft;
 use find::{Found, What};
+use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
 
@@ -44,7 +48,7 @@ pub(crate) fn migrate(args: &MigrateArgs) -> anyhow::Result<u8> {
     draft.say_lost();
     if draft.is_empty() {
         let why = "no configuration that could become a policy is in the files";
-        let help = "sriov, nvidia, generic and rdma-shared are known, by what is in them";
+        let help = "sriov, nvidia, generic, rdma-shared, smarter and akri are known, by what is in them";
         return Err(exit::with_code(exit::FOUND, format!("{why}\n{help}")));
     }
     let text = draft.policy();
@@ -90,7 +94,20 @@ fn take_over(found: &[Found], draft: &mut Draft) {
     let of = |peer: Peer| found.iter().filter(move |one| one.what == What::Config(peer));
     let settings: Vec<_> = found.iter().filter(|one| one.what == What::SriovFlags).collect();
     of(Peer::Sriov).for_each(|one| sriov::take_over(one, &settings, draft));
-    of(Peer::Nvidia).for_each(|one| nvidia::take_over(one, draft));
+    nvidias(found).for_each(|(one, given)| nvidia::take_over(&one, &given, draft));
     of(Peer::Generic).for_each(|one| generic::take_over(one, draft));
     of(Peer::RdmaShared).for_each(|one| rdma_shared::take_over(one, draft));
+    of(Peer::Smarter).for_each(|one| smarter::take_over(one, draft));
+    akri::take_over(of(Peer::Akri), draft);
+}
+
+/// NVIDIA's configuration with what its plugin is told besides, or that alone.
+fn nvidias(found: &[Found]) -> impl Iterator<Item = (Found, Vec<Value>)> {
+    let given: Vec<_> = found.iter().filter(|one| one.what == What::NvidiaFlags).collect();
+    let mut configs: Vec<_> = found.iter().filter(|one| one.what == What::Config(Peer::Nvidia)).cloned().collect();
+    if let (true, Some(first)) = (configs.is_empty(), given.first()) {
+        configs.push(Found { value: json!({"version": "v1"}), what: What::Config(Peer::Nvidia), ..(*first).clone() });
+    }
+    let given: Vec<_> = given.into_iter().map(|one| one.value.clone()).collect();
+    configs.into_iter().map(move |config| (config, given.clone()))
 }

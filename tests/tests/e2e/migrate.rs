@@ -35,6 +35,8 @@ fn each_policy_is_right_and_offers_what_the_plugin_did() -> anyhow::Result<()> {
         ("nvidia", &["--key", "shared"], 0, "nvidia-gpu/nodes/mig-vfio", "nvidia.com/gpu.shared"),
         ("generic", &[], 5, "generic/nodes/edge", "example.com/serial, example.com/grabber"),
         ("rdma-shared", &["--from", "rdma-shared"], 0, "rdma/nodes/eight-hcas", "rdma/shared_a"),
+        ("smarter", &[], 5, "generic/nodes/edge", "smarter-devices/fuse, smarter-devices/ttyUSB"),
+        ("akri", &[], 0, "generic/nodes/edge", "akri.sh/ftdi"),
     ] {
         let policy = dir.path().join(format!("{name}.yaml")).display().to_string();
         let ended = migrated(name, &[options, &["--output", &policy]].concat())?;

@@ -9,6 +9,7 @@ Examples:
   devgatectl migrate sriovdp-config.yaml sriovdp-daemonset.yaml > policy.d/sriov.yaml
   kubectl -n gpu-operator get configmap time-slicing -o yaml | devgatectl migrate - --key a100 --output policy.d/nvidia.yaml
   devgatectl migrate generic-device-plugin.yaml --output policy.d/generic.yaml
+  kubectl get configurations.akri.sh -A -o yaml | devgatectl migrate - > policy.d/akri.yaml
 
 guests/PARITY.md says of each option what becomes of it. Look at the policy before a node does: `devgatectl check --run` on a
 recording of the node.
@@ -51,4 +52,8 @@ pub(crate) enum Peer {
     Generic,
     /// Mellanox's plugin for shared RDMA devices
     RdmaShared,
+    /// smarter-device-manager
+    Smarter,
+    /// Akri's Configurations with rules of udev
+    Akri,
 }

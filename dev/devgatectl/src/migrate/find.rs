@@ -2,18 +2,20 @@
 //! or a DaemonSet's arguments have them.
 
 use super::draft::Draft;
+use super::nvidia::given;
 use crate::cli::Peer;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 use serde_saphyr::{MessageFormatter, UserMessageFormatter};
 
 /// Words of which one is in every configuration: a text with one that cannot be read is one that is lost.
-const MARKS: [&str; 5] = ["resourceList", "configList", "timeSlicing", "migStrategy", "groups:"];
+const MARKS: [&str; 7] =
+    ["resourceList", "configList", "timeSlicing", "migStrategy", "groups:", "devicematch", "udevRules"];
 /// The deepest that is looked: a file, a ConfigMap in a list, a configuration in it.
 const MAX_DEPTH: usize = 64;
 
 /// Something that a plugin is told.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
     pub(super) what: What,
     /// The file and the keys that lead to it.
@@ -30,11 +32,17 @@ pub(super) enum What {
     Config(Peer),
     /// Arguments of the SR-IOV plugin, which say what its file does not.
     SriovFlags,
+    /// Variables, arguments or a chart's values of NVIDIA's plugin, as `flags` of its file.
+    NvidiaFlags,
 }
 
 impl What {
     pub(super) fn is_of(self, peer: Peer) -> bool {
-        self == Self::Config(peer) || (self == Self::SriovFlags && peer == Peer::Sriov)
+        match self {
+            Self::Config(of) => of == peer,
+            Self::SriovFlags => peer == Peer::Sriov,
+            Self::NvidiaFlags => peer == Peer::Nvidia,
+        }
     }
 }
 
@@ -74,11 +82,17 @@ impl Search<'_> {
             return;
         }
         match value {
+            Value::Object(map) if given::is_of_another(map) => {}
             Value::Object(map) => match of_map(map) {
                 Some(peer) => self.add(What::Config(peer), at, key, value.clone()),
-                None => map.iter().for_each(|(name, value)| self.walk(value, &format!("{at}: {name}"), key, depth + 1)),
+                None => {
+                    given::by_values(map).into_iter().for_each(|given| self.add(What::NvidiaFlags, at, key, given));
+                    map.iter().for_each(|(name, value)| self.walk(value, &format!("{at}: {name}"), key, depth + 1));
+                }
             },
+            Value::Array(list) if is_smarters(list) => self.add(What::Config(Peer::Smarter), at, key, value.clone()),
             Value::Array(list) => {
+                given::by_variables(list).into_iter().for_each(|given| self.add(What::NvidiaFlags, at, key, given));
                 let of_program = self.flags(list, at, key);
                 let items = list.iter().enumerate().filter(|_| !of_program);
                 items.for_each(|(n, value)| self.walk(value, &format!("{at}[{n}]"), key, depth + 1));
@@ -124,7 +138,10 @@ impl Search<'_> {
             let cdi = values("use-cdi").any(|value| value != "false");
             self.add(What::SriovFlags, at, key, json!({"prefix": prefix, "cdi": cdi}));
         }
-        is_generic || is_sriov
+        let of_nvidia = given::by_flags(named.iter().copied());
+        let is_nvidia = of_nvidia.is_some();
+        of_nvidia.into_iter().for_each(|given| self.add(What::NvidiaFlags, at, key, given));
+        is_generic || is_sriov || is_nvidia
     }
 }
 
@@ -151,6 +168,19 @@ fn flags<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     })
 }
 
+/// Whether each entry names nodes by an expression.
+fn is_smarters(list: &[Value]) -> bool {
+    !list.is_empty() && list.iter().all(|entry| entry.get("devicematch").is_some())
+}
+
+/// Whether it is an object of Akri's, or what its chart makes one of.
+fn is_akris(map: &Map<String, Value>) -> bool {
+    let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default();
+    let has_rules =
+        map.get("discoveryDetails").and_then(|details| details.get("udevRules")).is_some_and(Value::is_array);
+    (text("kind") == "Configuration" && text("apiVersion").starts_with("akri.sh/")) || has_rules
+}
+
 /// Whose configuration a mapping is.
 fn of_map(map: &Map<String, Value>) -> Option<Peer> {
     let list = |key: &str| map.get(key).and_then(Value::as_array);
@@ -160,6 +190,9 @@ fn of_map(map: &Map<String, Value>) -> Option<Peer> {
     }
     if list("configList").is_some() {
         return Some(Peer::RdmaShared);
+    }
+    if is_akris(map) {
+        return Some(Peer::Akri);
     }
     let devices = list("devices").or_else(|| list("device"));
     if devices.is_some_and(|devices| devices.iter().any(|device| device.get("groups").is_some())) {

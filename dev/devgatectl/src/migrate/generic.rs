@@ -7,7 +7,9 @@ mod kernel;
 use super::draft::Draft;
 use super::find::Found;
 use super::yaml::list;
-use device::{Device, Entry};
+use device::Device;
+pub(super) use device::{Entry, access};
+pub(super) use kernel::{Kernel, of as kernel_of, single_nodes};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,21 +23,25 @@ const MAX_RESOURCES: usize = 16;
 pub(super) fn take_over(found: &Found, draft: &mut Draft) {
     let domain = found.value.get("domain").and_then(Value::as_str).unwrap_or(DOMAIN);
     let list = |key: &str| found.value.get(key).and_then(Value::as_array);
-    // A plugin for each number of replicas: what holds for a plugin holds for all of its resources.
-    let mut plugins: BTreeMap<u32, Vec<Vec<Entry>>> = BTreeMap::new();
+    let mut resources = Vec::new();
     for (n, theirs) in list("devices").or_else(|| list("device")).into_iter().flatten().enumerate() {
         let at = format!("{}: device[{n}]", found.at);
         match Device::deserialize(theirs) {
-            Ok(device) => {
-                let (replicas, entries) = device.entries(domain, &at, draft);
-                if !entries.is_empty() {
-                    plugins.entry(replicas).or_default().push(entries);
-                }
-            }
+            Ok(device) => resources.push(device.entries(domain, &at, draft)),
             Err(why) => draft.lose(at, why),
         }
     }
-    lose_twice(&plugins.values().flatten().flatten().collect::<Vec<_>>(), found, draft);
+    offer(&found.at, resources, draft);
+}
+
+/// Adds the plugins for resources: how often each is offered, and what is.
+pub(super) fn offer(at: &str, resources: Vec<(u32, Vec<Entry>)>, draft: &mut Draft) {
+    // A plugin for each number of replicas: what holds for a plugin holds for all of its resources.
+    let mut plugins: BTreeMap<u32, Vec<Vec<Entry>>> = BTreeMap::new();
+    for (replicas, entries) in resources.into_iter().filter(|(_, entries)| !entries.is_empty()) {
+        plugins.entry(replicas).or_default().push(entries);
+    }
+    lose_twice(&plugins.values().flatten().flatten().collect::<Vec<_>>(), at, draft);
     for (replicas, resources) in &plugins {
         let name = if *replicas == 1 { "generic".to_owned() } else { format!("generic-x{replicas}") };
         resources.chunks(MAX_RESOURCES).for_each(|some| draft.plugin(&name, &plugin(*replicas, &some.concat())));
@@ -43,17 +49,17 @@ pub(super) fn take_over(found: &Found, draft: &mut Draft) {
 }
 
 /// Names what several units would have, as only one of them has it at a time here.
-fn lose_twice(entries: &[&Entry], found: &Found, draft: &mut Draft) {
+fn lose_twice(entries: &[&Entry], at: &str, draft: &mut Draft) {
     for (n, entry) in entries.iter().enumerate() {
         if let Some((other, what)) = entries.iter().take(n).find_map(|other| Some((other, other.meets(entry)?))) {
             let why = "is given to one of them at a time; `shared: true` where they may have it at once";
-            draft.lose(format!("{}: {what} of {} and {}", found.at, other.named(), entry.named()), why);
+            draft.lose(format!("{at}: {what} of {} and {}", other.named(), entry.named()), why);
         }
     }
 }
 
 /// The plugin's keys.
-fn plugin(replicas: u32, entries: &[Entry]) -> String {
+pub(super) fn plugin(replicas: u32, entries: &[Entry]) -> String {
     let each = |of: fn(&Entry) -> Vec<String>| {
         let mut once: Vec<String> = Vec::new();
         entries.iter().flat_map(of).for_each(|one| {

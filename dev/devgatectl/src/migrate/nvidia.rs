@@ -1,5 +1,6 @@
 //! The configuration of NVIDIA's device plugin, for the component `nvidia-gpu`.
 
+pub(super) mod given;
 mod settings;
 mod text;
 
@@ -14,9 +15,9 @@ use text::Base;
 const GPU: &str = "nvidia.com/gpu";
 const SHARED: &str = ".shared";
 
-/// Takes a configuration over.
-pub(super) fn take_over(found: &Found, draft: &mut Draft) {
-    let config = match Config::deserialize(&found.value) {
+/// Takes a configuration over, with what the plugin is told besides.
+pub(super) fn take_over(found: &Found, given: &[Value], draft: &mut Draft) {
+    let config = match Config::deserialize(given::over(&found.value, given)) {
         Ok(config) => config,
         Err(why) => return draft.lose(&found.at, why),
     };

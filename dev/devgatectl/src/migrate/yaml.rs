@@ -37,6 +37,16 @@ impl Line {
         self.with(key, scalar(text))
     }
 
+    /// With a text, where there is one.
+    pub(super) fn optional(self, key: &str, text: Option<&String>) -> Self {
+        text.into_iter().fold(self, |line, text| line.text(key, text))
+    }
+
+    /// With a text under a key that is a text as well.
+    pub(super) fn key(self, key: &str, text: &str) -> Self {
+        self.text(&scalar(key), text)
+    }
+
     /// With texts, if there are any; one stands alone.
     pub(super) fn texts<T: AsRef<str>>(self, key: &str, texts: &[T]) -> Self {
         match texts {

@@ -16,10 +16,10 @@ pub(super) fn usb(path: &str) -> Option<Kernel> {
     }
     let is_id = |text: &str| text.len() == 4 && text.bytes().all(|b| b.is_ascii_hexdigit());
     if is_id(before) && is_id(serial) {
-        return Some(Kernel::usb(Some((before.to_owned(), serial.to_owned())), None, "tty"));
+        return Some(Kernel::usb(Some((before.to_owned(), serial.to_owned())), None));
     }
     // Only letters and digits are in the link as they are in the device.
     let is_plain = serial.bytes().all(|b| b.is_ascii_alphanumeric());
     let is_serial = serial.len() >= MIN_SERIAL && is_plain && serial.bytes().any(|b| b.is_ascii_digit());
-    is_serial.then(|| Kernel::usb(None, Some(serial.to_owned()), "tty"))
+    is_serial.then(|| Kernel::usb(None, Some(serial.to_owned())))
 }

@@ -34,7 +34,7 @@ struct Group {
     rest: Map<String, Value>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Path {
     path: String,
@@ -70,7 +70,7 @@ enum Member {
 
 /// An entry of the component's configuration.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(in super::super) struct Entry {
     resource: String,
     /// The unit's, where it has several members.
     id: Option<String>,
@@ -155,12 +155,11 @@ impl Path {
         if !self.mount_path.is_empty() && !self.mount_path.starts_with("/dev/") {
             return Err("mountPath: a node is under /dev in a container as well");
         }
-        let said: String = ['r', 'w', 'm'].into_iter().filter(|c| self.permissions.contains(*c)).collect();
-        let access = if said.contains(['r', 'w']) { said.as_str() } else { "rw" };
+        let access = access(&self.permissions);
         let member = |of: Kernel, in_container: &str, optional: bool| {
-            let line =
-                if of.node == of.subsystem { Line::default() } else { Line::default().text("subsystem", of.node) };
-            let line = line.text("access", access);
+            // By a link to a serial line it is known which USB device has it.
+            let line = if of.subsystem == "usb" { Line::default().text("subsystem", "tty") } else { Line::default() };
+            let line = line.text("access", &access);
             let line = if in_container.is_empty() { line } else { line.text("container-path", in_container) };
             Member::Kernel { nodes: line.done(), of, optional }
         };
@@ -188,6 +187,12 @@ impl Path {
     }
 }
 
+/// As a policy writes it: reading and writing, where nothing is said.
+pub(in super::super) fn access(permissions: &str) -> String {
+    let said: String = ['r', 'w', 'm'].into_iter().filter(|c| permissions.contains(*c)).collect();
+    if said.contains(['r', 'w']) { said } else { "rw".to_owned() }
+}
+
 impl Usb {
     fn member(&self) -> Option<Member> {
         let id = |value: &Value| {
@@ -198,7 +203,7 @@ impl Usb {
         };
         let (vendor, product) = (id(&self.vendor)?, id(&self.product)?);
         let serial = (!self.serial.is_empty()).then(|| self.serial.clone());
-        let of = Kernel::usb(Some((vendor, product)), serial, "usb");
+        let of = Kernel::usb(Some((vendor, product)), serial);
         Some(Member::Kernel { of, nodes: "{access: rw}".to_owned(), optional: false })
     }
 }
@@ -216,6 +221,21 @@ impl Member {
 }
 
 impl Entry {
+    /// What a path or a pattern of such means, or why that cannot be told.
+    pub(in super::super) fn of_path(resource: &str, path: &str) -> Result<Self, &'static str> {
+        let path = Path { path: path.to_owned(), ..Path::default() };
+        let members = path.members()?;
+        let is_one = path.is_directory() || members.iter().any(|member| matches!(member, Member::Path { .. }));
+        let id = is_one.then(|| resource.rsplit('/').next().unwrap_or_default().to_owned());
+        Ok(Self { resource: resource.to_owned(), id, members })
+    }
+
+    /// Each of these devices, with nodes of it.
+    pub(in super::super) fn of_kernel(resource: &str, of: Kernel, nodes: String) -> Self {
+        let members = vec![Member::Kernel { of, nodes, optional: false }];
+        Self { resource: resource.to_owned(), id: None, members }
+    }
+
     pub(super) fn is_by_path(&self) -> bool {
         self.members.iter().any(|member| matches!(member, Member::Path { .. }))
     }

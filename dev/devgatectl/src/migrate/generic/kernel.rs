@@ -65,15 +65,19 @@ console tty
 const MISC: &str = "fuse kvm vhost-net vhost-vsock vsock uinput uhid hpet rfkill userfaultfd cuse btrfs-control autofs \
     snapshot vga_arbiter udmabuf sgx_enclave sgx_provision sgx_vepc sev sev-guest tdx_guest iommu zfs ntsync cpu_dma_latency \
     nvram mcelog watchdog";
+
 /// Devices of the kernel.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Kernel {
-    pub(super) subsystem: &'static str,
-    name: Option<String>,
-    usb: Option<(String, String)>,
-    serial: Option<String>,
-    /// The subsystem of what the node belongs to.
-    pub(super) node: &'static str,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in super::super) struct Kernel {
+    pub(in super::super) subsystem: String,
+    pub(in super::super) name: Option<String>,
+    pub(in super::super) driver: Option<String>,
+    /// Of USB, as is the serial number.
+    pub(in super::super) vendor: Option<String>,
+    pub(in super::super) product: Option<String>,
+    pub(in super::super) serial: Option<String>,
+    /// With a pattern for the value of each.
+    pub(in super::super) attributes: Vec<(String, String)>,
 }
 
 impl fmt::Display for Kernel {
@@ -84,14 +88,14 @@ impl fmt::Display for Kernel {
 }
 
 impl Kernel {
-    fn named(subsystem: &'static str, name: &str) -> Self {
-        let name = Some(name.replace("[^", "[!"));
-        Self { subsystem, name, usb: None, serial: None, node: subsystem }
+    fn named(subsystem: &str, name: &str) -> Self {
+        Self { subsystem: subsystem.to_owned(), name: Some(name.replace("[^", "[!")), ..Self::default() }
     }
 
     /// A USB device, by vendor and product and its serial number.
-    pub(super) fn usb(usb: Option<(String, String)>, serial: Option<String>, node: &'static str) -> Self {
-        Self { subsystem: "usb", name: None, usb, serial, node }
+    pub(super) fn usb(ids: Option<(String, String)>, serial: Option<String>) -> Self {
+        let (vendor, product) = ids.unzip();
+        Self { subsystem: "usb".to_owned(), vendor, product, serial, ..Self::default() }
     }
 
     /// Whether both may mean one device, as far as their names tell.
@@ -109,38 +113,50 @@ impl Kernel {
 
     /// The selector of the policy.
     pub(super) fn hardware(&self) -> Line {
-        let mut line = Line::default().text("subsystem", self.subsystem);
-        if let Some((vendor, product)) = &self.usb {
-            line = line.text("vendor", &format!("0x{vendor}")).text("product", &format!("0x{product}"));
-        }
-        self.serial
-            .iter()
-            .chain(&self.name)
-            .fold(line, |line, text| line.text(if self.subsystem == "usb" { "serial" } else { "name" }, text))
+        self.ids(Line::default().text("subsystem", &self.subsystem)).optional("name", self.name.as_ref()).with_all(self)
     }
 
     /// The selector of the component's configuration.
     pub(super) fn config(&self, line: Line) -> Line {
-        if let Some(name) = &self.name {
-            return line.text("subsystem", self.subsystem).text("name", name);
-        }
-        let mut usb = Line::default();
-        if let Some((vendor, product)) = &self.usb {
-            usb = usb.text("vendor", &format!("0x{vendor}")).text("product", &format!("0x{product}"));
-        }
-        let usb = self.serial.iter().fold(usb, |usb, serial| usb.text("serial", serial));
-        line.with("usb", usb.done())
+        let is_usb = [&self.vendor, &self.product, &self.serial].into_iter().any(Option::is_some);
+        let line = match is_usb {
+            true => line.with("usb", self.ids(Line::default()).done()),
+            false => line.text("subsystem", &self.subsystem),
+        };
+        line.optional("name", self.name.as_ref()).with_all(self)
+    }
+
+    /// What USB knows it by.
+    fn ids(&self, line: Line) -> Line {
+        let hex = |digits: &String| format!("0x{digits}");
+        let line = line.optional("vendor", self.vendor.as_ref().map(hex).as_ref());
+        line.optional("product", self.product.as_ref().map(hex).as_ref()).optional("serial", self.serial.as_ref())
     }
 
     /// The word of `dangerous` that its node needs.
     pub(super) fn danger(&self) -> Option<&'static str> {
         let unknown = NodeNumber { kind: NodeKind::Character, major: 0, minor: 0 };
-        devgate_policy::dangerous_node(Some(self.subsystem), self.name.as_deref(), unknown).map(|danger| danger.key)
+        devgate_policy::dangerous_node(Some(&self.subsystem), self.name.as_deref(), unknown).map(|danger| danger.key)
     }
 }
 
+impl Line {
+    /// With driver and attributes of a device, where it is selected by them.
+    fn with_all(self, of: &Kernel) -> Self {
+        let line = self.optional("driver", of.driver.as_ref());
+        let texts = of.attributes.iter().fold(Self::default(), |line, (name, value)| line.key(name, value));
+        if of.attributes.is_empty() { line } else { line.with("attributes", texts.done()) }
+    }
+}
+
+/// Paths of nodes under `/dev` that are no pattern's.
+pub(in super::super) fn single_nodes() -> impl Iterator<Item = &'static str> {
+    let of_misc = BEGINNINGS.lines().filter_map(|line| line.strip_suffix(" misc"));
+    MISC.split_ascii_whitespace().chain(of_misc)
+}
+
 /// What a node by its path, or a pattern of such, belongs to; `None` where that is not known.
-pub(super) fn of(path: &str) -> Option<Kernel> {
+pub(in super::super) fn of(path: &str) -> Option<Kernel> {
     let rest = path.strip_prefix("/dev/")?;
     let name = rest.rsplit('/').next().filter(|name| !name.is_empty())?;
     if rest.strip_prefix("tty").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric())) {
@@ -189,7 +205,7 @@ pub(super) fn why_unknown(path: &str) -> &'static str {
     if path.contains("/by-") || path.starts_with("/dev/disk/") {
         return "is a link of udev's; name the device by vendor, product and serial (`usb`) instead";
     }
-    if path.starts_with("/dev/bus/usb") {
+    if path.starts_with("/dev/bus") {
         return "changes with each plug; name the device by vendor and product (`usb`) instead";
     }
     if !path.starts_with("/dev/") {

@@ -119,6 +119,9 @@ fn is_needless(key: &str, value: &Value) -> bool {
 fn why(key: &str, value: &Value) -> String {
     match key {
         "deviceIDStrategy" => format!("{value}: ids are UUIDs, as an index is another GPU's when one fails to come up"),
+        "DP_DISABLE_HEALTHCHECKS" | "DP_ENABLE_HEALTHCHECKS" => {
+            format!("{value}: code by code, as `config: {{xid: {{\"109\": ignore}}}}`")
+        }
         "nvidiaDevRoot" => format!("{value}: nodes are those in /dev"),
         "gdrcopyEnabled" | "gdsEnabled" | "mofedEnabled" => {
             "its nodes can be offered by a plugin with generic and `host-nodes`".to_owned()

@@ -1,12 +1,12 @@
-use super::super::find;
+use super::super::{find, nvidias};
 use super::*;
 use devgate_policy::{PluginPolicy, PolicyFile};
 
 /// The plugin that becomes of a configuration, its text, and what is not carried over.
 fn migrated(text: &str) -> (PluginPolicy, String, String) {
     let mut draft = Draft::default();
-    for found in find::in_file("f", text, &mut draft).unwrap() {
-        take_over(&found, &mut draft);
+    for (found, given) in nvidias(&find::in_file("f", text, &mut draft).unwrap()) {
+        take_over(&found, &given, &mut draft);
     }
     let policy = draft.policy();
     let parsed = devgate_policy::parse(&[PolicyFile { name: "policy", text: &policy }]);
@@ -101,7 +101,47 @@ fn a_key_without_a_value_is_none() {
 fn a_configuration_of_another_shape_is_told() {
     let mut draft = Draft::default();
     for found in find::in_file("f", "flags: {migStrategy: 7}\n", &mut draft).unwrap() {
-        take_over(&found, &mut draft);
+        take_over(&found, &[], &mut draft);
     }
     assert!(draft.is_empty() && draft.lost().starts_with("f: invalid type: "), "{}", draft.lost());
+}
+
+#[test]
+fn variables_flags_and_values_of_a_chart_say_the_same_as_the_file() {
+    for text in [
+        "env:\n- {name: MIG_STRATEGY, value: single}\n- {name: FAIL_ON_INIT_ERROR, value: \"false\"}\n- {name: NODE, valueFrom: {}}\n",
+        "args: [--mig-strategy=single, --fail-on-init-error=false, --pass-device-specs]\n",
+        "migStrategy: single\nfailOnInitError: \"true\"\ndeviceIDStrategy: uuid\nresources: {limits: {cpu: 1}}\n",
+        "mig: {strategy: single}\ndevicePlugin: {enabled: true, env: [{name: PASS_DEVICE_SPECS, value: \"true\"}]}\n",
+        "spec: {mig: {strategy: single}, toolkit: {}}\n",
+    ] {
+        let (plugin, policy, lost) = migrated(text);
+        assert_eq!((resources(&plugin), lost.as_str()), (vec!["nvidia.com/gpu".to_owned()], ""), "{text}");
+        assert!(policy.contains("      mig: nvidia.com/gpu\n"), "{text}: {policy}");
+    }
+    let none = find::in_file(
+        "f",
+        "failSafe: true\nenv: [{name: GDS_ENABLED, value: x}]\nmig: {strategy: single}\n\
+                c: [{name: gpu-feature-discovery, env: [{name: MIG_STRATEGY, value: none}]}]\n",
+        &mut Draft::default(),
+    );
+    assert_eq!(none.unwrap(), []);
+}
+
+#[test]
+fn what_is_told_besides_counts_more_than_the_file() {
+    let (plugin, policy, lost) = migrated(
+        "migStrategy: none\ndeviceListStrategy: cdi-cri\ndeviceIDStrategy: index\nconfig:\n  map:\n    default: |-\n      version: v1\n      \
+         flags: {migStrategy: single}\n      sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n\
+         env: [{name: DP_DISABLE_HEALTHCHECKS, value: \"43\"}]\n",
+    );
+    assert_eq!(plugin.replicas, 4);
+    assert!(
+        policy.contains("      cdi: {nvidia.com/gpu: \"{property.uuid}\"}\n") && !policy.contains("mig:"),
+        "{policy}"
+    );
+    insta::assert_snapshot!(lost, @r#"
+    f: config: map: default: flags: DP_DISABLE_HEALTHCHECKS: "43": code by code, as `config: {xid: {"109": ignore}}`
+    f: config: map: default: flags: plugin: deviceIDStrategy: "index": ids are UUIDs, as an index is another GPU's when one fails to come up
+    "#);
 }
