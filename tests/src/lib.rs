@@ -13,6 +13,7 @@ mod place;
 mod port;
 pub mod process;
 mod recording;
+mod tree;
 
 pub use devices::{Devices, Disk};
 pub use files::remove_busy;

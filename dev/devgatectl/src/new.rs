@@ -90,9 +90,10 @@ fn summary(folder: &Path, names: &Names, files: &[(String, String)]) -> String {
     )
 }
 
-/// The commands that a README shows: lines behind a prompt.
+/// The commands that a README begins with: lines behind a prompt, before its sections.
 fn commands(readme: &str) -> Vec<&str> {
-    readme.lines().filter_map(|line| line.strip_prefix("$ ")).collect()
+    let first = readme.split("\n## ").next().unwrap_or_default();
+    first.lines().filter_map(|line| line.strip_prefix("$ ")).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub struct Setup {
     policy: String,
     node_root: PathBuf,
     recording: Option<String>,
+    tree: Option<String>,
     files: Vec<Kind>,
     components: Vec<(String, Vec<u8>)>,
     log: String,
@@ -26,6 +27,7 @@ impl Setup {
             policy,
             node_root: "/".into(),
             recording: None,
+            tree: None,
             files: Vec::new(),
             components: Vec::new(),
             log: "info".into(),
@@ -41,6 +43,17 @@ impl Setup {
     pub fn on(mut self, recording: &str) -> Self {
         self.recording = Some(recording.to_owned());
         self
+    }
+
+    /// On a recorded node, by the program that nodes run, which reads it as files; another user than root has it played by `devgatectl`.
+    #[must_use]
+    pub fn on_files_of(mut self, recording: &str) -> Self {
+        if files::can_be_made() {
+            self.tree = Some(recording.to_owned());
+            self
+        } else {
+            self.on(recording)
+        }
     }
 
     /// On a node with these devices and no other. The program that nodes run reads it as files; only root can make these, so another user
@@ -132,13 +145,17 @@ impl Setup {
         for (file, bytes) in &self.components {
             std::fs::write(root.join(file), bytes)?;
         }
-        let node_root = match &self.recording {
-            None if self.files.is_empty() => self.node_root.clone(),
-            None => {
+        let node_root = match (&self.recording, &self.tree) {
+            (None, Some(text)) => {
+                crate::tree::make(&root.join("node"), text)?;
+                root.join("node")
+            }
+            (None, None) if self.files.is_empty() => self.node_root.clone(),
+            (None, None) => {
                 files::make(&root.join("node"), &self.files)?;
                 root.join("node")
             }
-            Some(text) => {
+            (Some(text), _) => {
                 std::fs::write(root.join("node.umockdev"), text)?;
                 root.join("node.umockdev")
             }

@@ -1,11 +1,14 @@
 //! `devgatectl new`, as somebody new to it would go on: what its README says, word for word.
 
+mod in_rust;
+mod shipped;
+
 use crate::look::look;
 use devgate_tests::{components, devgate};
-use std::fs::File;
+pub(crate) use in_rust::RustPlace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
+use std::time::{Duration, Instant};
 
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -18,11 +21,23 @@ pub(crate) fn project(dir: &Path, lang: &str, more: &[&str]) -> anyhow::Result<P
     let args = ["new", "acme-npu", "--vendor", "acme.com", "--lang", lang, "--dir", &place];
     let said = look([&args, more].concat())?;
     assert_eq!(said.code, Some(0), "{}", said.err);
-    let readme = std::fs::read_to_string(folder.join("README.md"))?;
-    for command in commands(&readme) {
+    for command in commands(&beginning(&folder)?) {
         assert!(said.out.contains(command), "{command} is not in {}", said.out);
     }
     Ok(folder)
+}
+
+/// A README before its sections: how the project is built and tested.
+fn beginning(folder: &Path) -> anyhow::Result<String> {
+    let readme = std::fs::read_to_string(folder.join("README.md"))?;
+    Ok(readme.split("\n## ").next().unwrap_or_default().to_owned())
+}
+
+/// One section of it.
+fn section(folder: &Path, title: &str) -> anyhow::Result<String> {
+    let readme = std::fs::read_to_string(folder.join("README.md"))?;
+    let found = readme.split("\n## ").find_map(|section| section.strip_prefix(title)?.strip_prefix('\n'));
+    Ok(found.ok_or_else(|| anyhow::anyhow!("there is no section {title}"))?.to_owned())
 }
 
 /// The commands of a README: lines behind a prompt.
@@ -30,10 +45,9 @@ fn commands(readme: &str) -> Vec<&str> {
     readme.lines().filter_map(|line| line.strip_prefix("$ ")).collect()
 }
 
-/// Does what a project's README says.
+/// Does what a project's README says first.
 fn follow(folder: &Path) -> anyhow::Result<String> {
-    let readme = std::fs::read_to_string(folder.join("README.md"))?;
-    follow_text(folder, &readme, &[])
+    follow_text(folder, &beginning(folder)?, &[])
 }
 
 /// Runs a text's commands in order, with this build's `devgate`; what they said.
@@ -70,92 +84,23 @@ fn holds(said: &str) {
     }
 }
 
-fn has_std_for_wasm() -> anyhow::Result<bool> {
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output()?;
-    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout)?.trim());
-    Ok(sysroot.join("lib/rustlib/wasm32-unknown-unknown/lib").is_dir())
-}
-
-/// Where projects in Rust are written, one at a time and always as `npu`, so that what a project has of devgate is compiled once
-/// for all tests, and again only when it changes.
-pub(crate) struct RustPlace {
-    pub(crate) folder: PathBuf,
-    /// What the project before had in its folder `devgate`, and from when it is.
-    before: Vec<(PathBuf, Vec<u8>, SystemTime)>,
-    _alone: File,
-}
-
-impl RustPlace {
-    /// An empty one, when no other test has it. Nothing where Rust here does not build for WebAssembly.
-    pub(crate) fn try_new() -> anyhow::Result<Option<Self>> {
-        if !has_std_for_wasm()? {
-            println!("skipped: the toolchain at hand has no standard library for WebAssembly");
-            return Ok(None);
-        }
-        // In the midst of another workspace, which a project must stand.
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-in-rust");
-        std::fs::create_dir_all(&folder)?;
-        let alone = File::create(folder.join("lock"))?;
-        alone.lock()?;
-        let mut before = Vec::new();
-        let project = folder.join("npu");
-        for path in files_below(&project.join("devgate"))? {
-            let (bytes, written) = (std::fs::read(&path)?, path.metadata()?.modified()?);
-            before.push((path, bytes, written));
-        }
-        if project.exists() {
-            std::fs::remove_dir_all(&project)?;
-        }
-        Ok(Some(Self { folder, before, _alone: alone }))
-    }
-
-    /// Follows a text in the project that was written, with nothing fetched and little compiled: the crates of others are those
-    /// that the components' own tests were built of.
-    pub(crate) fn follow(&self, text: &str) -> anyhow::Result<String> {
-        let project = self.folder.join("npu");
-        for (path, bytes, written) in &self.before {
-            if std::fs::read(path).is_ok_and(|now| now == *bytes) {
-                File::options().write(true).open(path)?.set_modified(*written)?;
-            }
-        }
-        std::os::unix::fs::symlink(components()?.with_file_name("guests"), project.join("target"))?;
-        let host = Command::new("rustc").args(["--print", "host-tuple"]).output()?;
-        let host = String::from_utf8(host.stdout)?;
-        let environment = [("CARGO_NET_OFFLINE", "true"), ("CARGO_BUILD_TARGET", host.trim())];
-        follow_text(&project, text, &environment)
-    }
-}
-
-/// None where there is no such folder.
-fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    if !folder.exists() {
-        return Ok(files);
-    }
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(files_below(&path)?);
-        } else {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
 /// The SDK is that of the program alone.
-#[test]
-fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_in_rust_does_what_its_readme_says() -> anyhow::Result<()> {
     let Some(place) = RustPlace::try_new()? else {
         return Ok(());
     };
+    let begun = Instant::now();
     let folder = project(&place.folder, "rust", &[])?;
     let locked = std::fs::read_to_string(folder.join("Cargo.lock"))?;
-    let said = place.follow(&std::fs::read_to_string(folder.join("README.md"))?)?;
+    let said = place.follow(&beginning(&folder)?)?;
+    let built = begun.elapsed();
     holds(&said);
     assert!(said.contains("test tests::health_is_what_the_status_says ... ok"), "{said}");
     // What cargo would have made of it: `ELSEWHERE` in dev/devgatectl/src/new/lock.rs says what is left out of the components' own.
     assert_eq!(std::fs::read_to_string(folder.join("Cargo.lock"))?, locked);
+    let shipped = shipped::to_a_container(&folder, |text, environment| place.follow_with(text, environment)).await?;
+    measured("rust", built, shipped);
     Ok(())
 }
 
@@ -199,8 +144,8 @@ fn a_checkout_can_be_named_for_the_sdk() -> anyhow::Result<()> {
 }
 
 /// Those that `DEVGATE_LANGUAGES` names; without it C, where its compiler is.
-#[test]
-fn projects_in_other_languages_do_what_their_readmes_say() -> anyhow::Result<()> {
+#[tokio::test(flavor = "multi_thread")]
+async fn projects_in_other_languages_do_what_their_readmes_say() -> anyhow::Result<()> {
     let named = std::env::var("DEVGATE_LANGUAGES").ok();
     let has_clang = Command::new("clang-19").arg("--version").output().is_ok();
     if named.is_none() && !has_clang && std::env::var_os("CI").is_none() {
@@ -208,10 +153,21 @@ fn projects_in_other_languages_do_what_their_readmes_say() -> anyhow::Result<()>
         return Ok(());
     }
     for lang in named.as_deref().unwrap_or("c").split(',') {
-        let dir = tempfile::tempdir()?;
-        holds(&follow(&project(dir.path(), lang, &[])?)?);
+        let (dir, begun) = (tempfile::tempdir()?, Instant::now());
+        let folder = project(dir.path(), lang, &[])?;
+        holds(&follow(&folder)?);
+        let built = begun.elapsed();
+        let shipped = shipped::to_a_container(&folder, |text, more| follow_text(&folder, text, more)).await?;
+        measured(lang, built, shipped);
     }
     Ok(())
+}
+
+/// How long it takes from an empty folder.
+fn measured(lang: &str, built: Duration, shipped: Option<Duration>) {
+    let minutes = |time: Duration| time.as_secs_f64() / 60.0;
+    let shipped = shipped.map(|time| format!(", {:.1} more to a container that has its device", minutes(time)));
+    println!("measured: {lang}: {:.1} minutes to a tested component{}", minutes(built), shipped.unwrap_or_default());
 }
 
 /// With the example's own functions, and nothing that the project does not have.

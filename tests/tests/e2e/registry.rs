@@ -24,7 +24,7 @@ const KINDS: [Kind; 1] = [Kind { class: 0, count: 2 }];
 const TOOLS: [&str; 5] = ["docker-registry", "openssl", "htpasswd", "skopeo", "curl"];
 
 /// A registry on this machine, with one user.
-struct Registry {
+pub(crate) struct Registry {
     dir: TempDir,
     port: u16,
     /// Its own, for as long as the test: it goes and comes back.
@@ -41,7 +41,7 @@ fn run(program: &str, dir: &Path, args: &[&str]) -> anyhow::Result<Output> {
 
 impl Registry {
     /// Starts one; nothing where the tools are not here, which fails where CI is set.
-    fn start() -> anyhow::Result<Option<Self>> {
+    pub(crate) fn start() -> anyhow::Result<Option<Self>> {
         let is_there = |tool: &&str| {
             Command::new("which").arg(tool).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
         };
@@ -110,8 +110,19 @@ auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}
         self.dir.path().join(name)
     }
 
-    fn reference(&self, name: &str) -> String {
+    pub(crate) fn reference(&self, name: &str) -> String {
         format!("localhost:{}/{name}", self.port)
+    }
+
+    /// Variables of who has logged in, and trusts its authority.
+    pub(crate) fn as_logged_in(&self) -> anyhow::Result<[(&'static str, String); 2]> {
+        let docker = self.path("docker");
+        std::fs::create_dir_all(&docker)?;
+        std::fs::copy(self.path("good.json"), docker.join("config.json"))?;
+        Ok([
+            ("DOCKER_CONFIG", docker.display().to_string()),
+            ("SSL_CERT_FILE", self.path("ca.pem").display().to_string()),
+        ])
     }
 
     /// Options with which the program gets in.

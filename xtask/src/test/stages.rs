@@ -4,9 +4,11 @@ use super::When::{Always, Full, Slow};
 use super::{Outcome, Stage, cdi_library, cluster, image, package, spelling};
 use crate::languages::{self, Language};
 use crate::setup::Toolchain;
+use crate::static_binary::{self, Product};
 use crate::workspace::{WHOLE, cargo, guests, host, target};
 use crate::{components, dependencies, manifests, monitoring, process, setup, tools};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
 use std::process::Command;
 
 pub(super) const ALL: &[Stage] = &[
@@ -116,9 +118,30 @@ fn in_all() -> Result<Outcome> {
     host_cargo(&["build", WHOLE, "--locked"])?;
     let names = Language::ALL.map(Language::name).join(",");
     let mut tests = cargo();
-    tests.args(["test", WHOLE, "--locked", "--test", "e2e", "--", "languages"]);
-    process::run(tests.env("DEVGATE_LANGUAGES", names))?;
+    tests.args(["test", WHOLE, "--locked", "--test", "e2e", "--", "languages::"]);
+    process::run(tests.env("DEVGATE_LANGUAGES", &names))?;
+    // From an empty folder to a container, as who has a release alone.
+    let mut tests = cargo();
+    tests.args(["test", WHOLE, "--locked", "--test", "e2e", "--"]);
+    tests.args(["new_project::a_project", "new_project::projects", "--show-output"]);
+    process::run(tests.env("DEVGATE_LANGUAGES", names).env("DEVGATE_PROGRAM", shipped()?))?;
     Ok(Outcome::Passed)
+}
+
+/// The programs of a release by the names that people give them, in one folder: the file of devgate's. Each looks for others beside its
+/// real file.
+fn shipped() -> Result<PathBuf> {
+    let folder = target()?.join("shipped");
+    std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    for product in [Product::Devgate, Product::Devgatectl] {
+        let link = folder.join(product.name());
+        if link.symlink_metadata().is_ok() {
+            std::fs::remove_file(&link).with_context(|| format!("remove {}", link.display()))?;
+        }
+        let program = static_binary::for_tests(product)?;
+        std::os::unix::fs::symlink(program, &link).with_context(|| format!("make {}", link.display()))?;
+    }
+    Ok(folder.join(Product::Devgate.name()))
 }
 
 fn guest_tests() -> Result<Outcome> {
