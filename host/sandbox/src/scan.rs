@@ -40,7 +40,9 @@ pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
             }
             Payload::CustomSection(section) if depth == 0 && section.name() == OPTIONAL_SECTION => {
                 if without.replace(section.data()).is_some() {
-                    return Err(odd(OPTIONAL_SECTION, "is there twice"));
+                    return Err(Refusal::Invalid(GuestText::new(&format!(
+                        "section {OPTIONAL_SECTION} is there twice"
+                    ))));
                 }
             }
             payload => count_in(&mut scan.counts, payload, limits)?,
@@ -61,14 +63,9 @@ pub fn scan(bytes: &[u8], limits: &Limits) -> Result<Scan, Refusal> {
         }
     }
     if let Some(text) = without {
-        scan.optional = optional(text, &scan.imports).map_err(|why| odd(OPTIONAL_SECTION, &why))?;
+        scan.optional = optional(text, &scan.imports)?;
     }
     Ok(scan)
-}
-
-/// A section that is not what it must be.
-fn odd(section: &str, why: &str) -> Refusal {
-    Refusal::Invalid(GuestText::new(&format!("section {section} {why}")))
 }
 
 /// What is there so far: never more of it is looked at than the limits.
