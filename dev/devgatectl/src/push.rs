@@ -1,29 +1,25 @@
 //! `devgatectl push`: a component into a registry.
 
 mod attestations;
+mod wit;
 
 use crate::cli::PushArgs;
 use crate::inspect;
 use crate::registry::{self, About, Artifact, layout};
 use crate::signing_key::SigningKey;
 use anyhow::Context;
-use devgate::exit;
+use devgate::cli::Output;
 use devgate::progress::Progress;
 use devgate::transfer::{LARGEST, Transferred, coded, show};
+use devgate::{exit, output};
 use devgate_types::{Digest, escape};
 use std::collections::BTreeMap;
 
 /// Runs the command.
 pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     let key = args.key.as_deref().map(SigningKey::read).transpose()?;
-    let bytes = inspect::read(&args.file, LARGEST.0)?;
-    let report = inspect::of(&args.file, &bytes)?;
-    if !report.runs() {
-        let problems = report.problems().join("\n  ");
-        let message = format!("{}: this host could not run it; nothing was pushed:\n  {problems}", args.file.display());
-        return Err(exit::with_code(exit::FOUND, message));
-    }
-    let about = about(&report, &args.annotation);
+    let (bytes, mut about) = if args.file.is_dir() { wit::package(&args.file)? } else { component(args)? };
+    about.annotations.extend(args.annotation.iter().cloned());
     let (size, sha256) = (bytes.len(), Digest(devgate_runner::digest(&bytes)).hex());
     let artifact = Artifact::new(bytes, &about).context("artifact")?;
     let attested =
@@ -44,6 +40,10 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     if let Some(attested) = &attested {
         attestations::push(&registries, &pushed.reference, attested)?;
     }
+    if args.file.is_dir() && args.output == Output::Text {
+        // No policy names it.
+        return output::print(&format!("{}\n", pushed.reference)).map(|()| exit::OK);
+    }
     show(
         args.output,
         &Transferred {
@@ -59,8 +59,21 @@ pub(crate) fn push(args: &PushArgs) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
+/// A component that a host could run, and what is said of it.
+fn component(args: &PushArgs) -> anyhow::Result<(Vec<u8>, About)> {
+    let bytes = inspect::read(&args.file, LARGEST.0)?;
+    let report = inspect::of(&args.file, &bytes)?;
+    if !report.runs() {
+        let problems = report.problems().join("\n  ");
+        let message = format!("{}: this host could not run it; nothing was pushed:\n  {problems}", args.file.display());
+        return Err(exit::with_code(exit::FOUND, message));
+    }
+    let about = about(&report);
+    Ok((bytes, about))
+}
+
 /// What the component says of itself, in the words of OCI's annotations.
-fn about(report: &inspect::Report, more: &[(String, String)]) -> About {
+fn about(report: &inspect::Report) -> About {
     let said = report.words();
     let mut annotations: BTreeMap<String, String> = said
         .annotations
@@ -77,6 +90,5 @@ fn about(report: &inspect::Report, more: &[(String, String)]) -> About {
     if !optional.is_empty() {
         annotations.insert(registry::OPTIONAL.to_owned(), optional.join(","));
     }
-    annotations.extend(more.iter().cloned());
     About { imports: said.imports, exports: said.exports, author: said.author, annotations }
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod beside;
 mod bundle;
+mod contract;
 mod index;
 mod mirror;
 

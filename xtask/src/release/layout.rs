@@ -1,10 +1,10 @@
-//! All of a release that a registry can have, in one OCI image layout: the images, the chart, and the components with their signatures. A
+//! All of a release that a registry can have, in one OCI image layout: the images, the chart, the contract's WIT, and the components with their signatures. A
 //! mirror is a copy of each name in its list.
 
 use crate::components::{self, digest};
-use crate::workspace::{WHOLE, cargo, target};
+use crate::workspace::{WHOLE, cargo, root, target};
 use crate::{chart, dist, manifests, process};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +13,9 @@ use std::process::Command;
 
 /// Where everything is said to be, and nothing is: a mirror takes its place.
 const REGISTRY: &str = "registry.example.com";
+
+/// The contract's packages, as wkg looks for `devgate:plugin`.
+const CONTRACT: &str = "devgate/plugin";
 
 /// Where an index has the name that skopeo and others go by.
 const NAME: &str = "org.opencontainers.image.ref.name";
@@ -35,6 +38,7 @@ pub(crate) struct Stamp {
 /// When a part is missing, or cannot be read, signed or written.
 pub(crate) fn write(folder: &Path, images: &[PathBuf], key: Option<&Path>) -> Result<(PathBuf, Stamp)> {
     let stamp = components(folder, key)?;
+    contract(folder)?;
     let file = packed(folder, &stamp)?;
     let text = fs::read_to_string(folder.join("index.json"))?;
     let mut index = manifests_of(&text)?;
@@ -98,6 +102,57 @@ fn components(folder: &Path, key: Option<&Path>) -> Result<Stamp> {
     }
     let public = |key| process::read(Command::new("openssl").args(["pkey", "-pubout", "-in"]).arg(key));
     Ok(Stamp { references, public: key.map(public).transpose()? })
+}
+
+/// Puts the contract's packages of WIT there, under the names by which wkg looks for them.
+fn contract(folder: &Path) -> Result<()> {
+    let (wit, work) = (root().join("wit"), tempfile::tempdir()?);
+    let first = work.path().join("first");
+    copy_wit(&wit, &first)?;
+    push_wit(&first, folder)?;
+    for entry in fs::read_dir(&wit).with_context(|| format!("read {}", wit.display()))? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            let later = work.path().join(entry.file_name());
+            copy_wit(&entry.path(), &later)?;
+            copy_wit(&wit, &later.join("deps/devgate"))?;
+            push_wit(&later, folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a package's files, without the folders in it.
+fn copy_wit(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("read {}", from.display()))? {
+        let file = entry?;
+        if file.file_type()?.is_file() {
+            fs::copy(file.path(), to.join(file.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+fn push_wit(package: &Path, folder: &Path) -> Result<()> {
+    let version = version_of(package)?;
+    let mut push = Command::new(target()?.join("debug/devgatectl"));
+    push.arg("push").arg(package).arg(format!("{REGISTRY}/{CONTRACT}:{version}"));
+    process::read(push.arg("--layout").arg(folder))?;
+    Ok(())
+}
+
+/// The version that a package's files say.
+fn version_of(package: &Path) -> Result<String> {
+    let line = format!("package {}@", CONTRACT.replace('/', ":"));
+    for entry in fs::read_dir(package).with_context(|| format!("read {}", package.display()))? {
+        let file = entry?.path();
+        let text = if file.is_file() { fs::read_to_string(&file)? } else { String::new() };
+        if let Some(version) = text.lines().find_map(|text| text.strip_prefix(&line)?.strip_suffix(';')) {
+            return Ok(version.to_owned());
+        }
+    }
+    bail!("{}: no file begins with {line}", package.display());
 }
 
 /// The chart's file, with profiles of these components.
@@ -181,6 +236,24 @@ mod tests {
         assert_eq!(stamp.text("cleanup: true\n").unwrap(), "cleanup: true\n");
         let error = stamp.text(&profile.replace("a.wasm", "b.wasm")).unwrap_err().to_string();
         assert_eq!(error, "there is no component b");
+    }
+
+    #[test]
+    fn each_version_of_the_contract_says_which_it_is() {
+        let wit = root().join("wit");
+        assert_eq!(version_of(&wit).unwrap(), "0.1.0");
+        let mut later = Vec::new();
+        for entry in fs::read_dir(&wit).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                assert_eq!(version_of(&path).unwrap(), path.file_name().unwrap().to_str().unwrap());
+                later.push(path);
+            }
+        }
+        assert!(!later.is_empty());
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a.wit"), "package a:b;\n").unwrap();
+        assert!(version_of(dir.path()).is_err());
     }
 
     #[test]

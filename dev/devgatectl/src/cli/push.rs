@@ -13,19 +13,20 @@ Examples:
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --key vendor.key --attest conform.intoto.jsonl
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --output json | jq -r .oci
   devgatectl push vendor.wasm registry.example.com/vendor/gpu:1.2 --layout release    for skopeo, oras and cosign
+  devgatectl push wit registry.example.com/devgate/plugin:0.1.0                       a package of WIT, which `wkg` fetches
 
 The same component makes the same artifact, with the same digest. docs/components.md says how to sign it, also with cosign.
 
 Exit codes:
   0  it is in the registry under this tag
   1  the registry cannot be asked, does not take it, or the file cannot be read
-  5  it is no component that this host could run, the tag is given to something else, or nothing is
+  5  it is no component that this host could run and no package of WIT, the tag is given to something else, or nothing is
      attested of it; nothing was pushed";
 
 /// Options of `devgatectl push`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PushArgs {
-    /// The component's file
+    /// The component's file, or the directory of a package of WIT
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 

@@ -158,6 +158,7 @@ mod tests {
     use super::*;
     use devgate_oci::{Manifest, Packed};
     use devgate_types::ByteSize;
+    use serde_json::Value;
 
     fn about() -> About {
         About {
@@ -181,5 +182,35 @@ mod tests {
         let layer = Descriptor::of(LAYER, b"component");
         assert_eq!(read(ByteSize::kib(1)), Ok(Manifest::One(layer, Packed::Plain)));
         assert!(read(ByteSize(8)).is_err());
+    }
+
+    /// What oci-wasm 0.6 asks of an artifact, by which wkg 0.16 pulls: a configuration and one layer of these types, and in the
+    /// configuration what it has no default for.
+    #[test]
+    fn wkg_takes_what_is_pushed_here() {
+        let artifact = Artifact::new(b"component".to_vec(), &about()).unwrap();
+        let read = |bytes| serde_json::from_slice::<Value>(bytes).unwrap();
+        let (manifest, config) = (read(&artifact.manifest), read(&artifact.config));
+        assert_eq!(manifest["mediaType"], "application/vnd.oci.image.manifest.v1+json");
+        assert_eq!(manifest["config"]["mediaType"], "application/vnd.wasm.config.v0+json");
+        assert_eq!(manifest["layers"].as_array().map(Vec::len), Some(1));
+        assert_eq!(manifest["layers"][0]["mediaType"], "application/wasm");
+        let created = config["created"].as_str().unwrap();
+        assert!(humantime::parse_rfc3339(created).is_ok(), "{created}");
+        assert_eq!((&config["architecture"], &config["os"]), (&json!("wasm"), &json!("wasip2")));
+        assert_eq!(config["layerDigests"], json!([manifest["layers"][0]["digest"]]));
+        let is_list =
+            |key: &str| config["component"][key].as_array().is_some_and(|list| list.iter().all(Value::is_string));
+        assert!(is_list("exports") && is_list("imports"), "{config}");
+        let target = config["component"].get("target");
+        assert!(target.is_none_or(Value::is_string) && config.get("author").is_none_or(Value::is_string), "{config}");
+    }
+
+    /// A manifest that wkg 0.16.1 made with `wkg oci push`.
+    #[test]
+    fn what_wkg_pushes_is_taken_here() {
+        let theirs = br#"{"config":{"digest":"sha256:a2c4295bce91df6e9feac06a1da5eb0328630d8c6b64b6b2fd9c937cbc139d95","mediaType":"application/vnd.wasm.config.v0+json","size":453},"layers":[{"annotations":{"org.opencontainers.image.title":"generic.wasm"},"digest":"sha256:59a8a2b1682498612370737680397ea96a13a7ff77bc6d4931727ddfa27fbbf9","mediaType":"application/wasm","size":124882}],"mediaType":"application/vnd.oci.image.manifest.v1+json","schemaVersion":2}"#;
+        let Ok(Manifest::One(layer, Packed::Plain)) = Manifest::read(theirs, ByteSize::mib(1)) else { panic!() };
+        assert_eq!((layer.media_type.as_str(), layer.size), (LAYER, 124_882));
     }
 }
