@@ -25,6 +25,9 @@ pub(super) async fn to_a_container(
     let environment = registry.as_logged_in()?;
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let environment = [&environment[..], &[("REGISTRY", &place)]].concat();
+    if let Ok(build) = section(folder, "A build to ship") {
+        follow(&build, &environment)?;
+    }
     let said = follow(&section(folder, "To ship it")?, &environment)?;
     ensure!(said.contains("checks passed"), "{said}");
     let pinned = said.split("component: {oci: \"").nth(1).and_then(|rest| rest.split('"').next());
