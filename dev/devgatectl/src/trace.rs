@@ -3,6 +3,7 @@
 //! A host reads neither names nor debug information of a component, and a release has none. It says functions by number and places as
 //! offsets in the component's file; what they are stands in the module that the vendor kept.
 
+mod go;
 mod module;
 mod source;
 
@@ -100,7 +101,7 @@ fn frame(
     anyhow::ensure!(function == place.function, "is in function {function}; is it the file that ran?");
     let (name, lines) = match twin {
         None => (module.name(function), Vec::new()),
-        Some((twin, Ok(sources))) => (twin.name(function), sources.lines(within)?),
+        Some((twin, Ok(sources))) => (twin.name(function), sources.lines(twin, function, within)?),
         Some((_, Err(error))) => anyhow::bail!("{error:#}"),
     };
     Ok(Frame { name, lines, ..Frame::of(place) })

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use devgate_types::escape;
 use std::collections::HashMap;
 use std::ops::Range;
-use wasmparser::{Name, Parser, Payload, TypeRef};
+use wasmparser::{DataKind, Name, Operator, Parser, Payload, TypeRef};
 
 /// One core module: the file itself, or one within a component.
 #[derive(Default)]
@@ -18,7 +18,12 @@ pub(super) struct Module<'a> {
     bodies: Vec<Range<usize>>,
     /// Its custom sections by name.
     sections: HashMap<&'a str, &'a [u8]>,
+    /// What its memory begins with: where, and what.
+    data: Vec<(usize, &'a [u8])>,
 }
+
+/// The most memory that is looked at.
+const LARGEST_MEMORY: usize = 64 << 20;
 
 impl<'a> Module<'a> {
     /// All modules of a file.
@@ -60,6 +65,17 @@ impl<'a> Module<'a> {
                 let (range, start) = (body.range(), self.at.start);
                 self.bodies.push(range.start.saturating_sub(start)..range.end.saturating_sub(start));
             }
+            Payload::DataSection(all) => {
+                for data in all.clone() {
+                    let data = data?;
+                    if let DataKind::Active { memory_index: 0, offset_expr } = data.kind
+                        && let Operator::I32Const { value } = offset_expr.get_operators_reader().read()?
+                        && let Ok(at) = usize::try_from(value)
+                    {
+                        self.data.push((at, data.data));
+                    }
+                }
+            }
             Payload::CustomSection(section) => drop(self.sections.insert(section.name(), section.data())),
             _ => {}
         }
@@ -94,6 +110,28 @@ impl<'a> Module<'a> {
             }
         }
         None
+    }
+
+    /// Which of its own functions one is.
+    pub(super) fn own_number(&self, function: u32) -> Option<u32> {
+        function.checked_sub(self.imported)
+    }
+
+    /// A function's code, and where in all code it begins.
+    pub(super) fn body(&self, function: u32) -> Option<(&'a [u8], u64)> {
+        let body = self.bodies.get(usize::try_from(self.own_number(function)?).ok()?)?;
+        Some((self.code.get(body.clone())?, u64::try_from(body.start).ok()?))
+    }
+
+    /// What its memory begins with. Nothing where that is too large, or none.
+    pub(super) fn memory(&self) -> Option<Vec<u8>> {
+        let ends = self.data.iter().map(|(at, data)| at.saturating_add(data.len()));
+        let size = ends.max().filter(|size| *size <= LARGEST_MEMORY)?;
+        let mut memory = vec![0; size];
+        for (at, data) in &self.data {
+            memory.get_mut(*at..at.saturating_add(data.len()))?.copy_from_slice(data);
+        }
+        Some(memory)
     }
 
     /// A custom section, empty where there is none.

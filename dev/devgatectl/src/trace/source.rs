@@ -1,5 +1,6 @@
 //! Files and lines, out of a module's debug information.
 
+use super::go;
 use super::module::{Module, shown};
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
@@ -10,7 +11,7 @@ use serde::Serialize;
 /// The most lines that one place is shown with: what was inlined into what.
 const MAX_INLINED: usize = 64;
 /// The longest path that is shown, in bytes.
-const LONGEST_PATH: usize = 512;
+pub(super) const LONGEST_PATH: usize = 512;
 
 /// A place in a source.
 #[derive(Debug, Serialize)]
@@ -22,7 +23,11 @@ pub(super) struct Line {
 }
 
 /// What is known of one module's code.
-pub(super) struct Sources<'a>(Option<Context<EndianSlice<'a, LittleEndian>>>);
+pub(super) enum Sources<'a> {
+    Dwarf(Context<EndianSlice<'a, LittleEndian>>),
+    Go(go::Table),
+    Nothing,
+}
 
 impl<'a> Sources<'a> {
     /// Nothing, for a module without debug information.
@@ -31,21 +36,25 @@ impl<'a> Sources<'a> {
     /// Where that is damaged.
     pub(super) fn of(module: &Module<'a>) -> anyhow::Result<Self> {
         if module.section(".debug_info").is_empty() {
-            return Ok(Self(None));
+            return Ok(go::Table::of(module).map_or(Self::Nothing, Self::Go));
         }
         let section = |id: SectionId| -> Result<_, addr2line::gimli::Error> {
             Ok(EndianSlice::new(module.section(id.name()), LittleEndian))
         };
         let dwarf = Dwarf::load(section).map_err(damaged)?;
-        Ok(Self(Some(Context::from_dwarf(dwarf).map_err(damaged)?)))
+        Ok(Self::Dwarf(Context::from_dwarf(dwarf).map_err(damaged)?))
     }
 
-    /// What is at an offset in the code, innermost first.
+    /// What is at an offset in the code, in this function of its module, innermost first.
     ///
     /// # Errors
     /// Where the debug information is damaged.
-    pub(super) fn lines(&self, within: u64) -> anyhow::Result<Vec<Line>> {
-        let Some(context) = &self.0 else { return Ok(Vec::new()) };
+    pub(super) fn lines(&self, module: &Module<'_>, function: u32, within: u64) -> anyhow::Result<Vec<Line>> {
+        let context = match self {
+            Self::Dwarf(context) => context,
+            Self::Go(table) => return Ok(table.line(module, function, within).into_iter().collect()),
+            Self::Nothing => return Ok(Vec::new()),
+        };
         let mut frames = context.find_frames(within).skip_all_loads().map_err(damaged)?;
         let mut lines = Vec::new();
         while let Some(frame) = frames.next().map_err(damaged)?

@@ -66,3 +66,69 @@ fn another_build_another_file_and_no_place_are_told() {
     damaged.truncate(damaged.len() - 3);
     assert!(run(&damaged, None, &place).unwrap_err().contains("vendor.wasm: is damaged"));
 }
+
+/// A table as Go's linker makes it of one function, `first` of [`files`], in a file `a/b.go`: at its beginning in line 7, and from its
+/// first call on in line 9. And where the first of these numbers are.
+fn go_table() -> Vec<u8> {
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    // Names of functions, files of the package, their names, values, functions.
+    let parts = [
+        Vec::new(),
+        numbers(&[0]),
+        b"a/b.go\0\0".to_vec(),
+        // From none, +1 for two places: the file. +8 for one, +2 for one: the lines.
+        [&[2_u8, 2, 0][..], &[16, 1, 4, 1, 0], &[0; 8]].concat(),
+        numbers(&[0x1000, 8, 0, 0, 0, 0, 0, 0, 3, 0, 0]),
+    ];
+    let mut at = 8 + 8 * 8;
+    let mut header = vec![1, 1, 0];
+    for part in &parts {
+        header.push(at);
+        at += part.len() as u64;
+    }
+    [&[0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8][..], &words(&header), &parts.concat()].concat()
+}
+
+/// One function, which writes down that it goes on at its second place, and traps there.
+fn in_go(table: &[u8]) -> (Vec<u8>, String) {
+    let data: String = table.iter().map(|byte| format!("\\{byte:02x}")).collect();
+    let (one, other) = data.split_at(3 * 90);
+    let text = format!(
+        r#"(module (import "e" "f" (func)) (memory 1)
+        (func $main.first i64.const 0x10000002 drop nop unreachable)
+        (data (i32.const 16) "{one}") (data (i32.const {}) "{other}"))"#,
+        16 + 90
+    );
+    let file = wat::parse_str(text).unwrap();
+    let place = format!("1@{:#x}", offset(&file, UNREACHABLE) + 1);
+    (file, place)
+}
+
+#[test]
+fn a_place_in_go_is_found_by_the_table_of_its_runtime() {
+    let table = go_table();
+    let (file, place) = in_go(&table);
+    let frames = run(&file, Some(&file), &place).unwrap();
+    assert_eq!(frames[0].lines.iter().map(|line| line.at.as_str()).collect::<Vec<_>>(), ["a/b.go:9"], "{frames:?}");
+    assert_eq!(frames[0].name.as_deref(), Some("main.first"));
+    // Before its call it is at its beginning.
+    let first = place.replace("0x", "").split_once('@').map(|(_, at)| u64::from_str_radix(at, 16).unwrap() - 9);
+    let frames = run(&file, Some(&file), &format!("1@{:#x}", first.unwrap())).unwrap();
+    assert_eq!(frames[0].lines.iter().map(|line| line.at.as_str()).collect::<Vec<_>>(), ["a/b.go:7"], "{frames:?}");
+}
+
+/// Whatever its bytes are, the name stays.
+#[test]
+fn a_damaged_table_of_go_tells_no_line_and_breaks_nothing() {
+    let table = go_table();
+    for at in 8..table.len() {
+        for byte in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut damaged = table.clone();
+            damaged[at] = byte;
+            let (file, place) = in_go(&damaged);
+            let frames = run(&file, Some(&file), &place).unwrap();
+            assert_eq!(frames[0].name.as_deref(), Some("main.first"), "{at} {byte}");
+        }
+    }
+}
