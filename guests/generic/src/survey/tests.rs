@@ -19,7 +19,7 @@ fn machine() -> Fake {
             capture("video1", "/dev/video1", 1, "Laptop Camera"),
         ],
         paths: vec![FakeNode("/dev/net/tun", 200)],
-        failing: false,
+        ..Fake::default()
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn meant(rule: &str, access: &str, recursive: bool) -> Result<Meant, 
     }
     let has_id = [&stated.usb.vendor, &stated.usb.product, &stated.usb.serial].into_iter().any(Option::is_some);
     match has_id {
-        true => Ok(stated.of_usb(access, recursive)),
+        true => stated.of_usb(access, recursive),
         false => stated.by_itself(access),
     }
 }
@@ -58,10 +58,14 @@ impl Stated {
                 return Err("is several subsystems; write a rule for each");
             }
             ("SUBSYSTEM", "") => self.subsystem = Some(value),
+            ("KERNEL", "") if value.contains('|') => return Err("is several names; write a rule for each"),
             ("KERNEL", "") => self.name = Some(value),
             ("DRIVER", "") => self.driver = Some(pattern::whole(&value)?),
             ("ATTRS", "idVendor") | ("ENV", "ID_VENDOR_ID") => self.usb.vendor = Some(hex(&value)?),
             ("ATTRS", "idProduct") | ("ENV", "ID_MODEL_ID") => self.usb.product = Some(hex(&value)?),
+            ("ATTRS", "serial") | ("ENV", "ID_SERIAL_SHORT") if value.contains(['*', '?', '[', '|']) => {
+                return Err("is a pattern, and a serial number is letter by letter");
+            }
             ("ATTRS", "serial") | ("ENV", "ID_SERIAL_SHORT") => self.usb.serial = Some(value),
             ("ATTR", "idVendor") if is_of_usb => self.usb.vendor = Some(hex(&value)?),
             ("ATTR", "idProduct") if is_of_usb => self.usb.product = Some(hex(&value)?),
@@ -92,42 +96,36 @@ impl Stated {
     }
 
     /// One unit for each device of USB, with its nodes.
-    fn of_usb(self, access: &str, recursive: bool) -> Meant {
-        let mut notes = Vec::new();
-        let kernel = Kernel { subsystem: "usb".to_owned(), ..self.usb };
-        let derived = |name: &String| Some(generic::kernel_of(&format!("/dev/{name}"))?.subsystem);
-        let subsystem = self.subsystem.or_else(|| self.name.as_ref().and_then(derived));
-        let own = match subsystem.as_deref() {
-            Some("usb") => self.attributes,
-            _ => {
-                let lost = self.attributes.iter().map(|(name, _)| format!("ATTR{{{name}}}"));
-                let driver = self.driver.iter().map(|_| "DRIVER".to_owned());
-                let video = self.capture.then(|| "ENV{ID_V4L_CAPABILITIES}".to_owned());
-                for lost in lost.chain(driver).chain(video) {
-                    notes.push(format!("{lost}: all such nodes of the device of USB are given"));
-                }
-                Vec::new()
-            }
+    fn of_usb(mut self, access: &str, recursive: bool) -> Result<Meant, String> {
+        let subsystem = match self.subsystem.take() {
+            None => self.name.as_deref().map(subsystem_of).transpose()?,
+            named => named,
         };
-        let name = self.name.clone().filter(|_| subsystem.as_deref() == Some("usb"));
-        let of = Kernel { attributes: [kernel.attributes.clone(), own].concat(), name, ..kernel };
+        let mut of = Kernel { subsystem: "usb".to_owned(), ..self.usb };
+        let mut notes = Vec::new();
+        if subsystem.as_deref() == Some("usb") {
+            (of.name, of.driver) = (self.name.take(), self.driver);
+            of.attributes.extend(self.attributes);
+        } else {
+            let attributes = self.attributes.iter().map(|(name, _)| format!("ATTR{{{name}}}"));
+            let driver = self.driver.iter().map(|_| "DRIVER".to_owned());
+            let video = self.capture.then(|| "ENV{ID_V4L_CAPABILITIES}".to_owned());
+            let all = attributes.chain(driver).chain(video);
+            notes.extend(all.map(|lost| format!("{lost}: all such nodes of the device of USB are given")));
+        }
         let line = |subsystem: &str| match subsystem {
             "usb" => Line::default().text("access", access),
             other => Line::default().text("subsystem", other).text("access", access),
         };
         let nodes = match subsystem.as_deref() {
-            Some("usb") => line("usb").done(),
             Some(one) => line(one).optional("name", self.name.as_ref()).done(),
             None => {
-                if !recursive {
-                    notes.push(
-                        "each node of the device is a unit there; here the device is one, with all of them".to_owned(),
-                    );
-                }
+                let why = "each node of the device is a unit there; here the device is one, with all of them";
+                notes.extend((!recursive).then(|| why.to_owned()));
                 OF_USB.map(|one| line(one).done()).join(", ")
             }
         };
-        Meant { of, nodes, notes }
+        Ok(Meant { of, nodes, notes })
     }
 
     /// One unit for each device that has all of it itself.
@@ -137,11 +135,7 @@ impl Stated {
         }
         let mut notes = Vec::new();
         if self.subsystem.is_none() {
-            let name = self.name.as_ref().ok_or("names neither a subsystem nor a name")?;
-            let of = generic::kernel_of(&format!("/dev/{name}")).filter(|of| of.name.as_ref() == Some(name));
-            let of =
-                of.ok_or_else(|| format!("KERNEL==\"{name}\": `udevadm info` says which subsystem it is of; add it"))?;
-            self.subsystem = Some(of.subsystem);
+            self.subsystem = Some(subsystem_of(self.name.as_ref().ok_or("names neither a subsystem nor a name")?)?);
         }
         if self.capture {
             notes.push(
@@ -159,6 +153,13 @@ impl Stated {
         };
         Ok(Meant { of, nodes: Line::default().text("access", access).done(), notes })
     }
+}
+
+/// The subsystem of devices of this name, where that is known.
+fn subsystem_of(name: &str) -> Result<String, String> {
+    let of = generic::kernel_of(&format!("/dev/{name}")).filter(|of| of.name.as_deref() == Some(name));
+    let unknown = || format!("KERNEL==\"{name}\": `udevadm info` says which subsystem it is of; add it");
+    of.map(|of| of.subsystem).ok_or_else(unknown)
 }
 
 /// Four hexadecimal digits, as the kernel writes them.

@@ -72,6 +72,7 @@ fn what_is_above_a_device_is_known_by_what_usb_says() {
         r#"SUBSYSTEM=="usb", ATTR{idVendor}=="0403", ATTR{product}=="EnOcean *""#,
         r#"SUBSYSTEM=="tty", ENV{ID_SERIAL_SHORT}=="A1""#,
         r#"ENV{DEVNAME}=="/dev/ttyS1""#,
+        r#"SUBSYSTEM=="usb", KERNEL=="1-1*", DRIVER=="usb", ATTR{idVendor}=="0403""#,
     ] {
         let (policy, lost) = with(rule, "");
         assert_eq!(lost, "", "{rule}");
@@ -91,6 +92,9 @@ fn what_is_above_a_device_is_known_by_what_usb_says() {
     ENV{DEVNAME}=="/dev/ttyS1"
     - {subsystem: tty, name: ttyS1, use: offer, nodes: [{access: rw}]}
     - {resource: akri.sh/x, subsystem: tty, name: ttyS1}
+    SUBSYSTEM=="usb", KERNEL=="1-1*", DRIVER=="usb", ATTR{idVendor}=="0403"
+    - {subsystem: usb, vendor: "0x0403", name: "1-1*", driver: usb, use: offer, nodes: [{access: rw}]}
+    - {resource: akri.sh/x, usb: {vendor: "0x0403"}, name: "1-1*", driver: usb}
     "#);
 }
 
@@ -109,6 +113,9 @@ fn a_rule_that_says_more_than_a_policy_can_is_left_out() {
         r#"DEVPATH=="/devices/x""#,
         r#"SUBSYSTEM=="tty", MODE="0666""#,
         r#"SUBSYSTEM=="tty", ACTION=="add""#,
+        r#"KERNEL=="video0|video1""#,
+        r#"KERNEL=="foo*", ATTRS{idVendor}=="0403""#,
+        r#"SUBSYSTEM=="tty", ATTRS{serial}=="A*""#,
     ] {
         let (policy, lost) = with(rule, "");
         assert!(policy.ends_with("plugins:\n"), "{policy}");
@@ -136,6 +143,12 @@ fn a_rule_that_says_more_than_a_policy_can_is_left_out() {
     f (x): SUBSYSTEM=="tty", MODE="0666": MODE = sets something; their handler refuses the rule, too; the rule is left out
     f (x): none of its rules is left
     f (x): SUBSYSTEM=="tty", ACTION=="add": ACTION=="add": their handler refuses the rule, too; the rule is left out
+    f (x): none of its rules is left
+    f (x): KERNEL=="video0|video1": KERNEL=="video0|video1": is several names; write a rule for each; the rule is left out
+    f (x): none of its rules is left
+    f (x): KERNEL=="foo*", ATTRS{idVendor}=="0403": KERNEL=="foo*": `udevadm info` says which subsystem it is of; add it; the rule is left out
+    f (x): none of its rules is left
+    f (x): SUBSYSTEM=="tty", ATTRS{serial}=="A*": ATTRS{serial}=="A*": is a pattern, and a serial number is letter by letter; the rule is left out
     f (x): none of its rules is left
     "#);
 }

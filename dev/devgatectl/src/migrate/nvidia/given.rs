@@ -13,6 +13,8 @@ const SETTINGS: &[(&str, &str, Place, bool)] = &[
     ("GDRCOPY_ENABLED", "gdrcopyEnabled", Place::Flags, false),
     ("GDS_ENABLED", "gdsEnabled", Place::Flags, false),
     ("MOFED_ENABLED", "mofedEnabled", Place::Flags, false),
+    ("IMEX_CHANNEL_IDS", "IMEX_CHANNEL_IDS", Place::Flags, false),
+    ("IMEX_REQUIRED", "IMEX_REQUIRED", Place::Flags, false),
     ("DP_DISABLE_HEALTHCHECKS", "DP_DISABLE_HEALTHCHECKS", Place::Flags, true),
     ("DP_ENABLE_HEALTHCHECKS", "DP_ENABLE_HEALTHCHECKS", Place::Flags, true),
     ("DEVICE_LIST_STRATEGY", "deviceListStrategy", Place::Plugin, true),

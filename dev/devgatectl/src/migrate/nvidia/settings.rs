@@ -122,6 +122,7 @@ fn why(key: &str, value: &Value) -> String {
         "DP_DISABLE_HEALTHCHECKS" | "DP_ENABLE_HEALTHCHECKS" => {
             format!("{value}: code by code, as `config: {{xid: {{\"109\": ignore}}}}`")
         }
+        "IMEX_CHANNEL_IDS" | "IMEX_REQUIRED" => "IMEX channels are not offered".to_owned(),
         "nvidiaDevRoot" => format!("{value}: nodes are those in /dev"),
         "gdrcopyEnabled" | "gdsEnabled" | "mofedEnabled" => {
             "its nodes can be offered by a plugin with generic and `host-nodes`".to_owned()

@@ -133,7 +133,7 @@ fn what_is_told_besides_counts_more_than_the_file() {
     let (plugin, policy, lost) = migrated(
         "migStrategy: none\ndeviceListStrategy: cdi-cri\ndeviceIDStrategy: index\nconfig:\n  map:\n    default: |-\n      version: v1\n      \
          flags: {migStrategy: single}\n      sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n\
-         env: [{name: DP_DISABLE_HEALTHCHECKS, value: \"43\"}]\n",
+         env: [{name: DP_DISABLE_HEALTHCHECKS, value: \"43\"}, {name: IMEX_CHANNEL_IDS, value: \"0\"}]\n",
     );
     assert_eq!(plugin.replicas, 4);
     assert!(
@@ -142,6 +142,7 @@ fn what_is_told_besides_counts_more_than_the_file() {
     );
     insta::assert_snapshot!(lost, @r#"
     f: config: map: default: flags: DP_DISABLE_HEALTHCHECKS: "43": code by code, as `config: {xid: {"109": ignore}}`
+    f: config: map: default: flags: IMEX_CHANNEL_IDS: IMEX channels are not offered
     f: config: map: default: flags: plugin: deviceIDStrategy: "index": ids are UUIDs, as an index is another GPU's when one fails to come up
     "#);
 }
