@@ -44,8 +44,8 @@ fn a_component_that_was_tried_signed_and_attested_is_shown_without_it() -> anyho
     let (code, out, err) = show(&["--cosign-key", &at("vendor.pem")])?;
     ensure!(code == Some(0), "{err}");
     for part in [
-        "\n  version  1.0\n",
-        "\n  signed   by one of the keys\n",
+        "\n  version         1.0\n  can do without  host-paths\n",
+        "\n  signed          by one of the keys\n",
         "\nImports\n  devgate:plugin/",
         "application/vnd.in-toto+json  sha256:",
         " skipped; signed by one of the keys\n",
