@@ -16,7 +16,7 @@ witTypes "devgate.dev/plugin/wit/types"
 
 const (
         // The policy grants this capability, but not for this thing; with code `not-granted` nothing of it, which
-        // the component can do without.
+// the component can do without.
 ErrorKindDenied uint8 = 0
 // No such attribute, link, file or device.
 ErrorKindNotFound uint8 = 1
