@@ -30,6 +30,7 @@ pub enum Change {
     ///
     ///
     /// - `R: path=text`: an attribute that only root may read.
+    /// - `X: path=EBUSY`: one that the kernel does not let be read, and its error: a name of `errno(3)`, or `E` and its number.
     /// - `F: /proc/driver/acme/version=text`: a file outside the device tree, with C escapes.
     /// - `D: /dev/acme0=c 195:0`: a node that belongs to no device.
     /// - `I: /opt/vendor=d`: a directory outside the device tree; `I: /opt/vendor/lib.so=l lib.so.1`: a link;
@@ -59,6 +60,15 @@ pub enum Change {
         path: String,
         /// All of it.
         value: Vec<u8>,
+    },
+    /// Lets an attribute not be read, or adds one that cannot be, until it is set or written.
+    FailAttribute {
+        /// The device's location.
+        location: String,
+        /// The attribute's path.
+        path: String,
+        /// The kernel's error, as an `X:` line has it.
+        error: String,
     },
     /// Removes an attribute, a link, or a directory of either.
     RemoveAttribute {
@@ -115,6 +125,11 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), RecordingEr
         }
         Change::SetAttribute { location, path, value } => {
             let result = beneath_device(world, &location, &path).and_then(|path| world.put(&path, Entry::file(value)));
+            (location, result)
+        }
+        Change::FailAttribute { location, path, error } => {
+            let entry = description::failing(&error);
+            let result = beneath_device(world, &location, &path).and_then(|path| world.put(&path, entry?));
             (location, result)
         }
         Change::RemoveAttribute { location, path } => {

@@ -10,8 +10,8 @@ use super::escapes::{unescape, unhex};
 use super::world::{Entry, World};
 use super::write::missing;
 use crate::RecordingError;
-use devgate_node::parse_number;
 use devgate_node::path::problem;
+use devgate_node::{errno_of, parse_number};
 use devgate_types::{NodeKind, NodeNumber, escape};
 pub(super) use device::Description;
 pub(crate) use subsystem::automatic_subsystem;
@@ -84,7 +84,7 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             ("P", Some(_)) => {
                 return Err(at("a description must end with an empty line before the next P:".to_owned()));
             }
-            ("N" | "S" | "E" | "A" | "H" | "L" | "R", None) => {
+            ("N" | "S" | "E" | "A" | "H" | "L" | "R" | "X", None) => {
                 return Err(at("a description must start with a P: line".to_owned()));
             }
             (_, Some(description)) => description.line(number, kind, rest).map_err(at)?,
@@ -117,7 +117,7 @@ pub(super) fn elsewhere(world: &mut World, kind: &str, rest: &str) -> Result<(),
 }
 
 fn unknown(kind: &str) -> String {
-    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, F, D, I, O, K, U", escape(kind, 16))
+    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, X, F, D, I, O, K, U", escape(kind, 16))
 }
 
 /// `key=value`, with a key.
@@ -227,6 +227,17 @@ fn attribute(kind: &str, rest: &str) -> Result<(String, Entry), String> {
     if let Some(problem) = problem(path) {
         return Err(problem.to_owned());
     }
-    let content = if kind == "H" { unhex(value)? } else { unescape(value)? };
-    Ok((path.to_owned(), Entry::File { content: content.into(), for_all: kind != "R" }))
+    let entry = match kind {
+        "X" => failing(value)?,
+        "H" => Entry::file(unhex(value)?),
+        _ => Entry::File { content: unescape(value)?.into(), for_all: kind != "R" },
+    };
+    Ok((path.to_owned(), entry))
+}
+
+/// An attribute that cannot be read, by the name of the kernel's error.
+pub(crate) fn failing(error: &str) -> Result<Entry, String> {
+    let errno =
+        errno_of(error).ok_or("must be the name of an error of the kernel, such as EBUSY, or E and its number")?;
+    Ok(Entry::Failing(errno))
 }

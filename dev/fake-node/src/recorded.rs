@@ -101,7 +101,12 @@ impl Tree for Recorded {
 
     fn read(&self, path: &str, offset: u64, length: usize, readers: Readers) -> Result<Vec<u8>, ReadError> {
         self.with(|world| match world.get(path)? {
-            Entry::File { .. } if readers == Readers::World && !world.look(path)?.all_may_read() => Err(NOT_FOR_ALL),
+            Entry::File { .. } | Entry::Failing(_)
+                if readers == Readers::World && !world.look(path)?.all_may_read() =>
+            {
+                Err(NOT_FOR_ALL)
+            }
+            Entry::Failing(errno) => Err((*errno).into()),
             Entry::File { content, .. } => {
                 if offset.checked_add(length as u64).is_none_or(|end| i64::try_from(end).is_err()) {
                     return Err(ReadError::Invalid("offset is beyond what a file can have"));
@@ -152,9 +157,9 @@ impl Tree for Recorded {
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReadError> {
         let mut world = self.world.write().unwrap_or_else(PoisonError::into_inner);
         match world.get(path)? {
-            Entry::File { .. } if world.look(path)?.mode & 0o222 == 0 => Err(NOT_WRITABLE),
-            Entry::File { for_all, .. } => {
-                let for_all = *for_all;
+            Entry::File { .. } | Entry::Failing(_) if world.look(path)?.mode & 0o222 == 0 => Err(NOT_WRITABLE),
+            entry @ (Entry::File { .. } | Entry::Failing(_)) => {
+                let for_all = !matches!(entry, Entry::File { for_all: false, .. });
                 let content = bytes.into();
                 let put = world.put(path, Entry::File { content, for_all });
                 put.map_err(|text| ReadError::Io { code: "".into(), text })

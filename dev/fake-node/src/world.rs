@@ -4,6 +4,7 @@ use devgate_node::path::{above, base, follow, problem};
 use devgate_node::tree::{IS_LINK, Kind, Look};
 use devgate_node::{KernelLine, ReadError};
 use devgate_types::NodeNumber;
+use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -21,7 +22,12 @@ const MAX_LINE_BYTES: usize = 4_096;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
     Directory,
-    File { content: Arc<[u8]>, for_all: bool },
+    File {
+        content: Arc<[u8]>,
+        for_all: bool,
+    },
+    /// An attribute that cannot be read, and the kernel's error.
+    Failing(Errno),
     Link(String),
     Node(NodeNumber),
     Socket,
@@ -36,7 +42,7 @@ impl Entry {
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Directory => Kind::Directory,
-            Self::File { .. } => Kind::File,
+            Self::File { .. } | Self::Failing(_) => Kind::File,
             Self::Link(_) => Kind::Link,
             Self::Node(number) => Kind::Node(*number),
             Self::Socket => Kind::Socket,
@@ -47,7 +53,7 @@ impl Entry {
     fn mode(&self) -> u32 {
         match self {
             Self::Directory | Self::Socket => 0o755,
-            Self::File { for_all: true, .. } => 0o644,
+            Self::File { for_all: true, .. } | Self::Failing(_) => 0o644,
             Self::File { for_all: false, .. } | Self::Node(_) => 0o600,
             Self::Link(_) => 0o777,
         }

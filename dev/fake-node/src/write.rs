@@ -172,6 +172,7 @@ pub(super) fn line(world: &World, path: &str, entry: &Entry) -> Result<Option<St
             format!("D: /{path}={kind} {}:{}", number.major, number.minor)
         }
         Entry::Node(_) => return Err("is a device node outside of /dev"),
+        Entry::Failing(_) => return Err("cannot be read, and is no attribute"),
     }))
 }
 

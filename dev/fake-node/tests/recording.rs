@@ -17,6 +17,7 @@ use devgate_fake_node::{Change, Opened, RecordedNode, RecordingError};
 use devgate_node::tree::Readers;
 use devgate_node::{DeviceNode, DevicePath, Node, NodeChanged, NodeError, ReadError};
 use devgate_types::{NodeKind, NodeNumber};
+use rustix::io::Errno;
 use std::path::Path;
 
 fn small() -> RecordedNode {
@@ -210,6 +211,27 @@ fn a_group_without_an_iommu_says_so() {
     let found = node.vfio_group(&device(&node, "pci", "0000:5d:00.1")).unwrap().unwrap();
     assert_eq!((found.group.as_str(), found.name.as_str()), ("42", "noiommu-42"));
     assert_eq!(found.node.path, "/dev/vfio/noiommu-42");
+}
+
+#[test]
+fn an_attribute_that_cannot_be_read_says_what_the_kernel_says() {
+    let node = small();
+    let gpu = device(&node, "pci", "0000:5d:00.1");
+    let (location, path) = (gpu.location().to_owned(), "busy".to_owned());
+    let fail =
+        |error: &str| Change::FailAttribute { location: location.clone(), path: path.clone(), error: error.to_owned() };
+    for errno in [Errno::BUSY, Errno::IO, Errno::PERM, Errno::XFULL] {
+        node.apply(fail(&devgate_node::errno_name(errno))).unwrap();
+        assert_eq!(node.attribute(&gpu, "busy", 9), Err(ReadError::from(errno)));
+        assert!(node.entries(&gpu, "").unwrap().contains(&path));
+    }
+    assert!(node.apply(fail("BUSY")).unwrap_err().to_string().contains("an error of the kernel"));
+    // One that only root may read is not read at all.
+    node.apply(Change::AddDevices("O: /sys/devices/".to_owned() + &location + "/busy=0 0600")).unwrap();
+    assert_eq!(node.attribute(&gpu, "busy", 9), Err(devgate_node::tree::NOT_FOR_ALL));
+    node.apply(Change::SetAttribute { location, path, value: b"1\n".to_vec() }).unwrap();
+    node.apply(Change::RemoveDevice(gpu.location().to_owned())).unwrap();
+    assert_eq!(node.attribute(&gpu, "busy", 9), Err(ReadError::Gone));
 }
 
 #[test]

@@ -111,6 +111,22 @@ fn the_driver_says_how_its_gpu_is() {
     assert_eq!(reason(&strict.survey(), ARC), "its driver warns of it (gpu_health, strict)");
 }
 
+/// As in the middle of a reset.
+#[test]
+fn what_cannot_be_read_now_leaves_the_last_verdict() {
+    let mut rig = rig();
+    rig.set("pci/0000:18:00.0", "gpu_health", "critical\n");
+    assert!(!rig.survey().unit(ARC).is_healthy());
+    for error in ["EBUSY", "EIO", "EPERM"] {
+        rig.fail("pci/0000:18:00.0", "gpu_health", error);
+        assert!(reason(&rig.survey(), ARC).contains("critical"), "{error}");
+    }
+    rig.set("pci/0000:18:00.0", "gpu_health", "ok\n");
+    assert!(rig.survey().unit(ARC).is_healthy());
+    rig.fail("pci/0000:18:00.0", "gpu_health", "EBUSY");
+    assert!(rig.survey().unit(ARC).is_healthy());
+}
+
 /// To read what the driver says would wake it.
 #[test]
 fn a_gpu_that_sleeps_is_not_asked() {

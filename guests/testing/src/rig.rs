@@ -194,6 +194,19 @@ impl Rig {
         });
     }
 
+    /// Lets the kernel answer with an error, such as `EBUSY`, when an attribute is read: until it is set or written.
+    ///
+    /// # Panics
+    /// Where there is no such device, or no such error.
+    #[track_caller]
+    pub fn fail(&mut self, device: &str, attribute: &str, error: &str) {
+        self.change(Change::FailAttribute {
+            location: self.location(device),
+            path: attribute.to_owned(),
+            error: error.to_owned(),
+        });
+    }
+
     /// Removes an attribute, a link or a directory of a device.
     ///
     /// # Panics

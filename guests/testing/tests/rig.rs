@@ -133,6 +133,33 @@ fn what_is_unknown_stands_as_it_was() {
     assert!(survey.to_string().contains("  card0\n    unknown: asleep\n    of card0\n    /dev/card0 rw\n"), "{survey}");
 }
 
+component!(Told, cards, |units: Vec<Unit>| {
+    let verdict = |unit: &Unit| match unit.backing.first().map(|card| card.attribute("status")) {
+        Some(Err(error)) => Verdict::Unhealthy(format!("{:?} {}", error.kind, error.code)),
+        Some(Ok(_)) | None => Verdict::Healthy,
+    };
+    Ok::<_, Error>(units.iter().map(verdict).collect())
+});
+
+#[test]
+fn an_attribute_may_fail_as_the_kernel_has_it() {
+    let mut rig = Rig::of::<Told>(POLICY, "cards", NODE);
+    for (error, told) in [("EBUSY", "Io EBUSY"), ("EIO", "Io EIO"), ("EPERM", "Denied "), ("ENOENT", "NotFound ")] {
+        rig.fail("card/card0", "status", error);
+        let survey = rig.survey();
+        assert_eq!(survey.unit("card0").unhealthy.as_deref(), Some(told), "{error}");
+        assert!(survey.unit("card1").is_healthy());
+    }
+    rig.set("card/card0", "status", "ok\n");
+    assert!(rig.survey().unit("card0").is_healthy());
+}
+
+#[test]
+#[should_panic(expected = "must be the name of an error of the kernel")]
+fn no_attribute_fails_with_what_is_no_error() {
+    Rig::of::<Told>(POLICY, "cards", NODE).fail("card/card0", "status", "BUSY");
+}
+
 #[test]
 fn hardware_comes_and_goes() {
     let mut rig = Rig::of::<Watchful>(POLICY, "cards", "P: /devices/virtual/misc/x\nE: SUBSYSTEM=misc\n");

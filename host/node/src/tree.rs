@@ -103,6 +103,8 @@ impl Look {
 
 /// That a file is not for everybody, in one wording for both sources.
 pub const NOT_FOR_ALL: ReadError = ReadError::Denied("only root may read it");
+/// That the kernel refuses a file that is for everybody.
+pub const NOT_FOR_HOST: ReadError = ReadError::Denied("the kernel does not let the host read it");
 /// That a file may not be written, in one wording for both sources.
 pub const NOT_WRITABLE: ReadError = ReadError::Denied("the kernel does not let the host write it");
 /// That a directory was asked for as a file.

@@ -30,6 +30,7 @@ impl Hardware {
     pub(super) fn apply(&mut self, mut change: Change) -> anyhow::Result<()> {
         match &mut change {
             Change::SetAttribute { location, .. }
+            | Change::FailAttribute { location, .. }
             | Change::RemoveAttribute { location, .. }
             | Change::SetLink { location, .. }
             | Change::Announce(location) => *location = self.location(location)?,

@@ -56,7 +56,7 @@ impl Description {
                 }
                 self.properties.push((line, key.to_owned(), value.to_owned()));
             }
-            "A" | "H" | "R" => {
+            "A" | "H" | "R" | "X" => {
                 let (path, entry) = attribute(kind, rest)?;
                 match path.as_str() {
                     "uevent" => return Err("uevent is made from the E: lines".to_owned()),

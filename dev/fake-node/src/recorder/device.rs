@@ -5,6 +5,7 @@ use super::{Depth, Recorder};
 use crate::description::Description;
 use crate::escapes::escape as escaped;
 use crate::world::World;
+use devgate_node::errno_name;
 use devgate_node::tree::Kind;
 use devgate_node::{DevicePath, ReadError};
 use std::collections::BTreeSet;
@@ -128,10 +129,13 @@ impl Recorder<'_> {
         }
         match self.node.attribute(device, relative, MAX_ATTRIBUTE_BYTES) {
             Ok(content) => Some(("A", format!("{relative}={}", escaped(&content)))),
-            Err(error) => {
-                self.leave(&path, error.to_string());
-                None
-            }
+            Err(error) => match error.errno() {
+                Some(errno) => Some(("X", format!("{relative}={}", errno_name(errno)))),
+                None => {
+                    self.leave(&path, error.to_string());
+                    None
+                }
+            },
         }
     }
 

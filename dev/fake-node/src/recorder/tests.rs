@@ -2,6 +2,7 @@ use super::*;
 use devgate_node::MountProblem;
 use devgate_node::tree::Readers;
 use devgate_types::{NodeKind, NodeNumber};
+use rustix::io::Errno;
 use std::cell::RefCell;
 
 const NODE: &str = "\
@@ -125,6 +126,27 @@ fn a_device_is_copied_with_what_is_beneath_and_its_place() {
             "/sys/devices/pci0/bridge/awake/reset denied: only root may read it"
         ]
     );
+}
+
+#[test]
+fn what_cannot_be_read_fails_there_as_here() {
+    let text =
+        NODE.replace("A: temperature=40\\n\nR: reset=1", "X: temperature=EBUSY\nX: power/energy=EPERM\nR: reset=1");
+    let node = RecordedNode::parse("test", &text).unwrap();
+    let device = node.device("pci", "awake").unwrap();
+    let (recording, _) = copy(&node, |recorder| {
+        recorder.device(&device);
+        recorder.writable(&device, "temperature");
+    });
+    for (attribute, error) in [("temperature", Errno::BUSY), ("power/energy", Errno::PERM)] {
+        let read = recording.node.attribute(&device, attribute, 9);
+        assert_eq!(read, Err(error.into()));
+        assert_eq!(read, node.attribute(&device, attribute, 9));
+    }
+    assert!(!left(&recording).iter().any(|left| left.contains("temperature") || left.contains("energy")));
+    // What is written there is what it says from then on, as of any attribute of a recording.
+    recording.node.write_attribute(&device, "temperature", b"1").unwrap();
+    assert_eq!(recording.node.attribute(&device, "temperature", 9).as_deref(), Ok(&b"1"[..]));
 }
 
 #[test]

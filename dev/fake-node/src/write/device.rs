@@ -5,6 +5,7 @@ use crate::change::node_of;
 use crate::description::{Description, HIDDEN, automatic_subsystem};
 use crate::escapes::{escape as escaped, hex};
 use crate::world::{Entry, World};
+use devgate_node::errno_name;
 use devgate_node::path::{above, base, follow, is_name};
 use std::collections::BTreeSet;
 
@@ -139,6 +140,7 @@ fn entry_line(path: &str, subsystem: &str, relative: &str, entry: &Entry) -> Opt
     }
     match entry {
         Entry::File { content, for_all: false } => Some(format!("E: {HIDDEN}R: {relative}={}", escaped(content))),
+        Entry::Failing(errno) => Some(format!("E: {HIDDEN}X: {relative}={}", errno_name(*errno))),
         Entry::File { content, .. } if is_text(content) => Some(format!("A: {relative}={}", escaped(content))),
         Entry::File { content, .. } => Some(format!("H: {relative}={}", hex(content))),
         // umockdev makes this link itself, and does not bear a second one.

@@ -80,13 +80,13 @@ fn a_text_is_umockdevs_but_for_properties_that_mean_nothing_to_it() {
     let text = there_and_back(&world_of(
         "F: /proc/driver/acme=a\\n\nD: /dev/acme0=c 195:0\nI: /opt/acme=d\nI: /opt/l=l acme\nO: /opt/acme=7 0700\nK: 5 acme: x\n\
          P: /devices/a/acme1\nN: acme1\nE: SUBSYSTEM=drm\nE: MAJOR=1\nE: MINOR=2\nE: DEVNAME=/dev/acme1\nA: b/c=\\001d\n\
-         A: e=f\\ng\\303\\244\nR: r=s\nL: subsystem=../../../bus/drm\nL: driver=../../../bus/drm/drivers/x\n",
+         A: e=f\\ng\\303\\244\nR: r=s\nX: x=E16\nL: subsystem=../../../bus/drm\nL: driver=../../../bus/drm/drivers/x\n",
     ));
     assert_eq!(
         text,
         "P: /devices/a/acme1\nE: DEVGATE=# made up\nN: acme1\nE: SUBSYSTEM=drm\nE: MAJOR=1\nE: MINOR=2\nE: DEVNAME=/dev/acme1\n\
          H: b/c=0164\nA: dev=1:2\\n\nL: driver=../../../bus/drm/drivers/x\nA: e=f\\ng\\303\\244\nE: DEVGATE=R: r=s\n\
-         E: DEVGATE=L: subsystem=../../../bus/drm\nE: DEVGATE=# Outside of the device tree:\n\
+         E: DEVGATE=L: subsystem=../../../bus/drm\nE: DEVGATE=X: x=EBUSY\nE: DEVGATE=# Outside of the device tree:\n\
          E: DEVGATE=D: /dev/acme0=c 195:0\n\
          E: DEVGATE=I: /opt/acme=d\nE: DEVGATE=I: /opt/l=l acme\nE: DEVGATE=F: /proc/driver/acme=a\\n\nE: DEVGATE=O: /opt/acme=7 0700\nE: DEVGATE=K: 5 acme: x\n"
     );
@@ -196,6 +196,7 @@ fn any_text() -> impl Strategy<Value = String> {
     let inside = prop_oneof![
         (name, value).prop_map(|(n, v)| format!("A: {n}={v}")),
         (name, value).prop_map(|(n, v)| format!("R: {n}={v}")),
+        (name, "EBUSY|EPERM|E7|EIO").prop_map(|(n, v)| format!("X: {n}={v}")),
         name.prop_map(|n| format!("H: {n}=00ff")),
         (name, "[a-z./]{1,6}|\\.\\./\\.\\./\\.\\./(bus|class)/(pci|drm)").prop_map(|(n, v)| format!("L: {n}={v}")),
         ("DRIVER|KEY|DEVTYPE|DEVNAME", "[a-z= ]{0,3}").prop_map(|(n, v)| format!("E: {n}={v}")),

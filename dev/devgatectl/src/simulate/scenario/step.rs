@@ -5,6 +5,7 @@ use super::{Expect, patch};
 use crate::simulate::text::cut;
 use devgate_fake_kubelet::Pod;
 use devgate_fake_node::Change;
+use devgate_node::errno_of;
 use devgate_policy::yaml::{Node, Value};
 use devgate_types::escape;
 use std::path::PathBuf;
@@ -152,11 +153,19 @@ fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
         }
         "wait" => return Some(Verb::Wait(Read::read(item)?)),
         "set" => {
-            let fields = fields("device attribute value hex")?;
-            Change::SetAttribute {
-                location: fields.need("device")?,
-                path: fields.need("attribute")?,
-                value: bytes(&fields, "value")?,
+            let fields = fields("device attribute value hex error")?;
+            let (location, path) = (fields.need("device"), fields.need("attribute"));
+            match fields.item("error") {
+                None => {
+                    let value = bytes(&fields, "value");
+                    Change::SetAttribute { location: location?, path: path?, value: value? }
+                }
+                Some(error) => {
+                    if fields.item("value").or(fields.item("hex")).is_some() {
+                        error.report.error(error.at, "either a value or \"error\"");
+                    }
+                    Change::FailAttribute { location: location?, path: path?, error: errno(error)? }
+                }
             }
         }
         "remove-attribute" => {
@@ -213,6 +222,15 @@ fn bytes(fields: &Fields<'_>, key: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     let bytes: Option<Vec<u8>> = pairs.map(|pair| byte(pair).filter(|_| pair.len() == 2)).collect();
     bytes.or_else(|| hex.wrong("pairs of hexadecimal digits"))
+}
+
+/// The name of an error of the kernel.
+fn errno(item: &Item<'_>) -> Option<String> {
+    let name = String::read(item)?;
+    match errno_of(&name) {
+        Some(_) => Some(name),
+        None => item.wrong("the name of an error of the kernel, such as EBUSY"),
+    }
 }
 
 /// A value as it is written, in one line.

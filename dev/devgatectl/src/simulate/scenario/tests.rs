@@ -79,6 +79,7 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
     "#);
     insta::assert_snapshot!(wrong(
         "- set: {device: pci/a, attribute: b}\n- set: {device: pci/a, attribute: b, value: x, hex: 0g}\n- set: {device: pci/a, atribute: b, value: 5}\n\
+         - set: {device: pci/a, attribute: b, error: BUSY}\n- set: {device: pci/a, attribute: b, value: x, error: EBUSY}\n\
          - link: {device: pci/a}\n- plug: {}\n- file: {path: /proc/x, text: a, hex: \"00\"}\n- node: {path: /dev/x}\n- unplug: [a]\n- node: {path: /dev/x, number: x}\n- node: {path: /dev/x, number: 1}\n"
     ), @r#"
     2:10: "set" has no "value"
@@ -86,13 +87,16 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
     3:55: "hex" must be pairs of hexadecimal digits, not "0g"
     4:10: "set" has no "attribute"
     4:26: unknown key "atribute" in "set"; did you mean "attribute"?
-    5:11: "link" has no "path"
-    6:5: "plug" has either "text" or "file"
-    7:27: either "text" or "hex"
-    8:11: "node" has no "number"
-    9:13: "unplug" must be text, not a list
-    10:34: "number" must be c or b, a space, and major:minor, such as "c 195:0", not "x"
-    11:34: "number" must be text, not 1; put it in quotes
+    4:46: "value" must be text, not 5; put it in quotes
+    5:47: "error" must be the name of an error of the kernel, such as EBUSY, not "BUSY"
+    6:50: either a value or "error"
+    7:11: "link" has no "path"
+    8:5: "plug" has either "text" or "file"
+    9:27: either "text" or "hex"
+    10:11: "node" has no "number"
+    11:13: "unplug" must be text, not a list
+    12:34: "number" must be c or b, a space, and major:minor, such as "c 195:0", not "x"
+    13:34: "number" must be text, not 1; put it in quotes
     "#);
     insta::assert_snapshot!(wrong(
         "- pod: {requests: {a/b: 1}}\n- pod: {name: p}\n- pod: {name: p, requests: {a/b: many}}\n- pod: {name: p, requests: {a/b: 0}}\n\
