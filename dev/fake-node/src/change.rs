@@ -36,6 +36,8 @@ pub enum Change {
     /// - `I: /opt/vendor=d`: a directory outside the device tree; `I: /opt/vendor/lib.so=l lib.so.1`: a link;
     ///   `I: /run/vendor.sock=s`: a socket.
     /// - `K: 5140900 ACME: Fault (PCI:0000:05:00): 79`: a line of the kernel's log, and its time in microseconds since the start.
+    /// - `T: 5141`: the clock is at this many milliseconds since the start, or past them. It goes on from there, and from the log's
+    ///   last line.
     /// - `O: /opt/vendor=1000 0775`: owner and mode of what an earlier line put there. Files are root's with 0644,
     ///   directories root's with 0755 where no such line says otherwise.
     /// - `U: /devices/pci0000:00/0000:00:02.0`: what a driver has announced of its device, see [`Self::Announce`]; of no
@@ -98,6 +100,8 @@ pub enum Change {
     /// Lets a device's driver say that something has changed, as a disk's does about its size, and a GPU's that is wedged.
     /// Nothing else is changed: the kernel says nothing when an attribute has another value.
     Announce(String),
+    /// Lets the clock be at least at this many milliseconds since the start.
+    Clock(u64),
     /// Adds a line to the kernel's log.
     Say {
         /// When, in microseconds since the start; not before the line before it.
@@ -156,6 +160,10 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), RecordingEr
                 }
             });
             (location, result)
+        }
+        Change::Clock(millis) => {
+            world.time = world.time.max(millis);
+            (String::new(), Ok(()))
         }
         Change::Say { micros, text } => {
             let result = world.say(micros, &text);

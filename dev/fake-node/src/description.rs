@@ -68,14 +68,14 @@ fn parse(world: &mut World, text: &str) -> Result<(), Problem> {
             return Err(at(format!("\"{}\" is not a letter, a colon, a space and a value", escape(line, 64))));
         };
         match (kind, &mut open) {
-            ("F" | "D" | "I" | "O" | "K" | "U", _) => elsewhere(world, kind, rest).map_err(at)?,
+            ("F" | "D" | "I" | "O" | "K" | "T" | "U", _) => elsewhere(world, kind, rest).map_err(at)?,
             ("E", Some(description)) if rest.starts_with(HIDDEN) => {
                 let line = rest.strip_prefix(HIDDEN).unwrap_or_default();
                 if line.starts_with('#') {
                     continue;
                 }
                 match line.split_once(": ") {
-                    Some((kind @ ("F" | "D" | "I" | "O" | "K" | "U"), rest)) => later.push((number, kind, rest)),
+                    Some((kind @ ("F" | "D" | "I" | "O" | "K" | "T" | "U"), rest)) => later.push((number, kind, rest)),
                     Some((kind, rest)) => description.line(number, kind, rest).map_err(at)?,
                     None => return Err(at(unknown(line))),
                 }
@@ -111,13 +111,14 @@ pub(super) fn elsewhere(world: &mut World, kind: &str, rest: &str) -> Result<(),
         "I" => other(world, rest),
         "O" => rights(world, rest),
         "K" => said(world, rest),
+        "T" => time(world, rest),
         "U" => announced(world, rest),
         other => Err(unknown(other)),
     }
 }
 
 fn unknown(kind: &str) -> String {
-    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, X, F, D, I, O, K, U", escape(kind, 16))
+    format!("\"{}:\" is not one of P, N, S, E, A, H, L, R, X, F, D, I, O, K, T, U", escape(kind, 16))
 }
 
 /// `key=value`, with a key.
@@ -201,6 +202,13 @@ fn said(world: &mut World, rest: &str) -> Result<(), String> {
     let (micros, text) = rest.split_once(' ').ok_or(FORM)?;
     let plain = micros.bytes().all(|byte| byte.is_ascii_digit());
     world.say(micros.parse().ok().filter(|_| plain).ok_or(FORM)?, text)
+}
+
+/// `T: 351400000`: what the clock is at, in milliseconds since the start.
+fn time(world: &mut World, rest: &str) -> Result<(), String> {
+    let plain = rest.bytes().all(|byte| byte.is_ascii_digit());
+    world.time = rest.parse().ok().filter(|_| plain).ok_or("must be milliseconds since the start")?;
+    Ok(())
 }
 
 /// `U: /devices/pci0000:00/0000:00:02.0`: what a driver has announced. The device may have gone since.

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod change;
+mod clock;
 mod description;
 mod diff_events;
 mod error;

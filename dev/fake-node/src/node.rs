@@ -122,6 +122,12 @@ impl RecordedNode {
         self.recorded.apply(change)
     }
 
+    /// Stops the clock ([`Node::now`]) at this many milliseconds since the start, or at the log's last line if that is later: else it
+    /// goes on from that line, by the time of the machine that this runs on.
+    pub fn stop_clock(&self, millis: u64) {
+        self.recorded.stop_clock(millis);
+    }
+
     /// The text of a description, which [`Self::parse`] reads as the same node: its changes included, its comments not. What has
     /// no words, such as an empty directory beneath a device, is left out: [`Self::written`] tells it.
     ///

@@ -1,6 +1,7 @@
 //! A recorded node: a description of devices, as a small file system in memory.
 
 use crate::change::{self, Change};
+use crate::clock::Clock;
 use crate::diff_events::{self, Watchers};
 use crate::world::{Entry, World};
 use crate::{RecordingError, description, undo};
@@ -15,6 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) struct Recorded {
     world: RwLock<World>,
     watchers: Watchers,
+    clock: Clock,
 }
 
 impl Recorded {
@@ -27,7 +29,13 @@ impl Recorded {
 
     /// What is there, not watched yet.
     pub(crate) fn of(world: World) -> Self {
-        Self { world: RwLock::new(world), watchers: Watchers::default() }
+        let clock = Clock::from(world.not_before());
+        Self { world: RwLock::new(world), watchers: Watchers::default(), clock }
+    }
+
+    /// Stops its clock at this many milliseconds since the start.
+    pub(crate) fn stop_clock(&self, millis: u64) {
+        self.clock.stop(millis);
     }
 
     /// Applies a change as a whole or not at all.
@@ -87,6 +95,10 @@ impl EventSource for Recorded {
 
     fn log_source(&self) -> LogSource {
         LogSource::Recorded
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.now(self.world.read().unwrap_or_else(PoisonError::into_inner).not_before())
     }
 
     fn log_lines(&self) -> Result<Vec<KernelLine>, Unread> {

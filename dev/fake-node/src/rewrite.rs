@@ -91,6 +91,7 @@ fn rewritten(world: &World, instead: &mut dyn FnMut(Text<'_>) -> Instead) -> Res
             let _ = new.set_rights(path, *uid, *mode);
         }
     }
+    new.time = world.time;
     for location in &world.announced {
         let path = paths.get(&format!("sys/devices/{location}"));
         let location = path.and_then(|path| path.strip_prefix("sys/devices/"));

@@ -71,6 +71,8 @@ pub(crate) struct World {
     entries: usize,
     /// What the kernel has said, oldest first.
     pub(crate) log: Vec<KernelLine>,
+    /// What its clock is at least at, in milliseconds since the start.
+    pub(crate) time: u64,
     /// Locations of devices of which something was announced, oldest first.
     pub(crate) announced: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl World {
             rights: BTreeMap::new(),
             entries: 0,
             log: Vec::new(),
+            time: 0,
             announced: Vec::new(),
         };
         for (path, entry) in [
@@ -147,6 +150,12 @@ impl World {
         }
         self.log.push(KernelLine { sequence: self.log.len() as u64, micros, text: text.to_owned() });
         Ok(())
+    }
+
+    /// What its clock is never before, in microseconds since the start: what the kernel has said last was said.
+    pub(crate) fn not_before(&self) -> u64 {
+        let last = self.log.last().map_or(0, |line| line.micros);
+        last.max(self.time.saturating_mul(1_000))
     }
 
     /// A driver announces that something of its device has changed.

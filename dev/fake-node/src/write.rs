@@ -139,6 +139,7 @@ fn elsewhere(world: &World, made: &World, unwritten: &mut Vec<Unwritten>) -> Vec
     lines.extend(rights(world, ""));
     let said = world.log.iter();
     lines.extend(said.map(|line| ("dev/kmsg".to_owned(), format!("K: {} {}", line.micros, line.text))));
+    lines.extend((world.time > 0).then(|| ("proc/uptime".to_owned(), format!("T: {}", world.time))));
     let announced = world.announced.iter();
     lines.extend(announced.map(|location| (format!("{DEVICES}{location}"), format!("U: /devices/{location}"))));
     lines

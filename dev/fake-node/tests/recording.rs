@@ -235,6 +235,28 @@ fn an_attribute_that_cannot_be_read_says_what_the_kernel_says() {
 }
 
 #[test]
+fn a_clock_goes_on_from_what_a_recording_says() {
+    let of = |lines: &str| RecordedNode::parse("r", lines).unwrap();
+    for (lines, from) in
+        [("", 0), ("K: 5140900 x\n", 5_140), ("T: 99000\nK: 5140900 x\n", 99_000), ("T: 1\nK: 5140900 x\n", 5_140)]
+    {
+        let begun = std::time::Instant::now();
+        let node = of(lines);
+        let now = node.now();
+        assert!(now >= from && u128::from(now - from) <= begun.elapsed().as_millis(), "{lines:?} {now}");
+    }
+    let node = of("T: 7\n");
+    node.stop_clock(0);
+    assert_eq!(node.now(), 7);
+    node.apply(Change::Clock(5)).unwrap();
+    assert_eq!(node.now(), 7, "never back");
+    node.apply(Change::Clock(5_000)).unwrap();
+    assert_eq!((node.now(), of(&node.text().unwrap()).now() >= 5_000), (5_000, true));
+    node.apply(Change::Say { micros: 6_000_999, text: "x".to_owned() }).unwrap();
+    assert_eq!(node.now(), 6_000);
+}
+
+#[test]
 fn block_devices_in_use_are_told() {
     let set = |path: &str, value: &str| Change::SetFile { path: path.to_owned(), value: value.into() };
     let attribute = |location: &str, path: &str, value: &str| Change::SetAttribute {

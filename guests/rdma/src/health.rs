@@ -8,7 +8,7 @@ use devgate_sdk::{Device, Unit, Verdict, hardware, log, state};
 
 /// What one call looks with.
 pub(crate) struct Watch {
-    /// Nothing where links are not watched for flapping, or the time cannot be told.
+    /// Nothing where links are not watched for flapping, or what was counted before cannot be told.
     flaps: Option<(Flaps, Moment)>,
 }
 
@@ -17,10 +17,8 @@ impl Watch {
         if config.flaps == 0 {
             return Self { flaps: None };
         }
-        let begun = clock::now().and_then(|now| {
-            let blob = state::load()?;
-            Ok((Flaps::load(&blob, &now), now))
-        });
+        let now = clock::now();
+        let begun = state::load().map(|blob| (Flaps::load(&blob, &now), now));
         if let Err(error) = &begun {
             let line = format!("links are not watched for flapping: {}", error.message);
             // The admin knows that it is not granted.

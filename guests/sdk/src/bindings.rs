@@ -18,6 +18,22 @@ wit_bindgen::generate!({
     pub_export_macro: true,
 });
 
+/// Imports of a later version of the contract.
+pub mod later {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit/0.1.1"],
+        inline: "
+            package devgate:sdk;
+
+            world later {
+                import devgate:plugin/clock@0.1.1;
+            }
+        ",
+        world: "later",
+        generate_all,
+    });
+}
+
 /// The optional export `preference`.
 pub mod with_preference {
     wit_bindgen::generate!({

@@ -304,6 +304,10 @@ impl Host for Asked {
         Ok(())
     }
 
+    fn clock_now(&mut self) -> u64 {
+        self.ask_sure(|host| host.clock_now())
+    }
+
     fn state_load(&mut self) -> Result<Vec<u8>, Error> {
         self.must_be_granted("state")?;
         self.ask([], |host, []| host.state_load())

@@ -244,14 +244,19 @@ impl Rig {
         self.change(Change::AddDevices(text.to_owned()));
     }
 
-    /// Has the kernel log a line, a second after the last one.
+    /// Has the kernel log a line, a second after the last one or, if that is later, now.
     ///
     /// # Panics
     /// Where the text is no line.
     #[track_caller]
     pub fn kernel(&mut self, line: &str) {
-        self.said += 1_000_000;
+        self.said = self.said.saturating_add(1_000_000).max(self.node.now().saturating_mul(1_000));
         self.change(Change::Say { micros: self.said, text: line.to_owned() });
+    }
+
+    /// Sets the node's clock, in milliseconds since its start. It stands until it is set again, or the kernel logs a later line.
+    pub fn clock(&mut self, millis: u64) {
+        self.node.stop_clock(millis);
     }
 
     /// Starts the host anew, on the same node: what it and the component keep (`state`) is still there, and nothing else.
@@ -355,7 +360,11 @@ impl Drop for Rig {
 #[track_caller]
 fn recorded(text: &str) -> RecordedNode {
     match RecordedNode::parse("of the test", text) {
-        Ok(node) => node,
+        // A test's time is what the test makes it.
+        Ok(node) => {
+            node.stop_clock(0);
+            node
+        }
         Err(error) => panic!("{error}"),
     }
 }

@@ -2,7 +2,7 @@
 #![cfg(not(target_family = "wasm"))]
 
 use devgate_sdk::{
-    Device, Edits, Error, Plugin, Pool, Preference, Unit, Verdict, files, hardware, kernel_log, log, state,
+    Device, Edits, Error, Plugin, Pool, Preference, Unit, Verdict, clock, files, hardware, kernel_log, log, state,
 };
 use devgate_testing::{Change, Rig, Verdict as Found};
 use std::sync::{Mutex, PoisonError};
@@ -158,6 +158,30 @@ fn an_attribute_may_fail_as_the_kernel_has_it() {
 #[should_panic(expected = "must be the name of an error of the kernel")]
 fn no_attribute_fails_with_what_is_no_error() {
     Rig::of::<Told>(POLICY, "cards", NODE).fail("card/card0", "status", "BUSY");
+}
+
+component!(Timely, cards, |units: Vec<Unit>| {
+    let said = kernel_log::since("", 100)?.events.last().map_or(0, |event| event.time / 1_000);
+    let ago = clock::now() - said;
+    let verdict = |_: &Unit| if ago < 500 { Verdict::Unhealthy(format!("{ago} ms ago")) } else { Verdict::Healthy };
+    Ok::<_, Error>(units.iter().map(verdict).collect())
+});
+
+#[test]
+fn the_time_is_what_a_test_makes_it_and_the_kernel_s() {
+    let mut rig = Rig::of::<Timely>(POLICY, "cards", NODE);
+    assert_eq!(rig.survey().unit("card0").unhealthy.as_deref(), Some("0 ms ago"));
+    rig.clock(400);
+    assert_eq!(rig.survey().unit("card0").unhealthy.as_deref(), Some("399 ms ago"));
+    rig.clock(501);
+    assert!(rig.survey().unit("card0").is_healthy());
+    rig.clock(9_000);
+    rig.kernel("card: card0 failed");
+    assert_eq!(rig.survey().unit("card0").unhealthy.as_deref(), Some("0 ms ago"));
+    rig.clock(9_250);
+    assert_eq!(rig.survey().unit("card0").unhealthy.as_deref(), Some("250 ms ago"));
+    rig.restart();
+    assert_eq!(rig.survey().unit("card0").unhealthy.as_deref(), Some("250 ms ago"));
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub trait EventSource: Send + Sync {
     fn watch(self: Arc<Self>, kernel_log: bool, sink: Sink) -> Watch;
     /// Where the kernel's log would come from, if it were asked for.
     fn log_source(&self) -> LogSource;
+    /// Milliseconds since the computer was started, its sleep included.
+    fn now(&self) -> u64;
     /// All that there still is of the kernel's log, oldest first. Fails where there is no source that can be read, or it fails.
     fn log_lines(&self) -> Result<Vec<KernelLine>, Unread>;
 }
@@ -49,6 +51,13 @@ pub struct Watch {
 }
 
 impl Node {
+    /// What time it is there, in milliseconds since the computer was started: what [`KernelLine::micros`] counts as well, but for its
+    /// sleep.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.events().now()
+    }
+
     /// Tells `sink` of all that happens from now on, as far as this machine lets the host see it. With `kernel_log` also the
     /// kernel's log: first [`NodeEvent::Log`], if it can be read, then all that there still is of it.
     ///

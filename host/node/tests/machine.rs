@@ -179,3 +179,15 @@ fn the_disk_that_the_root_is_on_is_in_use() {
     };
     assert!(reason.contains(" is mounted on /"), "{reason}");
 }
+
+/// `/proc/uptime` counts the same (`CLOCK_BOOTTIME`), in hundredths of a second.
+#[test]
+fn the_clock_is_the_kernels() {
+    let node = Node::open(Path::new("/")).unwrap();
+    let uptime = || {
+        let text = std::fs::read_to_string("/proc/uptime").unwrap();
+        text.split(' ').next().unwrap().replace('.', "").parse::<u64>().unwrap() * 10
+    };
+    let (before, now, after) = (uptime(), node.now(), uptime());
+    assert!(before <= now && now <= after + 10, "{before} {now} {after}");
+}

@@ -12,7 +12,7 @@ impl PluginPolicy {
             if granted { Grant::Granted } else { Grant::NotGranted { key } }
         };
         match interface {
-            "types" | "config" | "log" => Grant::Always,
+            "types" | "config" | "log" | "clock" => Grant::Always,
             "hardware" => when(!self.hardware.is_empty(), "hardware"),
             "host-paths" => when(!self.host_nodes.is_empty() || !self.containers.mounts.is_empty(), "host-nodes"),
             "files" => when(!self.files.is_empty(), "files"),

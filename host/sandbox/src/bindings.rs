@@ -31,7 +31,25 @@ wasmtime::component::bindgen!({
     require_store_data_send: true,
 });
 
+/// Imports of a later version of the contract, with the same types.
+pub mod later {
+    wasmtime::component::bindgen!({
+        path: ["../../wit", "../../wit/0.1.1"],
+        inline: "
+            package devgate:host;
+
+            world later {
+                import devgate:plugin/clock@0.1.1;
+            }
+        ",
+        world: "devgate:host/later",
+        imports: { default: trappable },
+        require_store_data_send: true,
+    });
+}
+
 pub use devgate::plugin::{config, control, files, hardware, host_paths, kernel_log, log, state, types};
+pub use later::devgate::plugin0_1_1::clock;
 
 /// The optional export `preference`, with the same types.
 pub mod preference {

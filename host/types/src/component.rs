@@ -181,6 +181,8 @@ pub trait Capabilities: Send {
     fn kernel_log_since(&mut self, cursor: &str, most: u32) -> Answered<LogBatch>;
     /// `control.write`.
     fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()>;
+    /// `clock.now`.
+    fn clock_now(&mut self) -> Answered<u64>;
     /// `state.load`.
     fn state_load(&mut self) -> Answered<Vec<u8>>;
     /// `state.store`.

@@ -122,6 +122,7 @@ impl Capabilities for FaultyHost<'_> {
         file_entries(path: &str) -> Vec<String> = FileEntries, None, path, names;
         kernel_log_since(cursor: &str, most: u32) -> LogBatch = Log, None, "kernel-log", empty;
         control_write(device: DeviceHandle, path: &str, value: &str) -> () = Write, Some(device), path, fails;
+        clock_now() -> u64 = Word, None, "clock", fails;
         state_load() -> Vec<u8> = State, None, "load", part(0, u32::MAX);
         state_store(blob: &[u8]) -> () = State, None, "store", fails;
     }

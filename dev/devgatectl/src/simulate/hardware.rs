@@ -5,20 +5,19 @@ use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::DevicePath;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 /// A node and what was taken from it.
 pub(super) struct Hardware {
     node: RecordedNode,
     /// By the name under which it was unplugged: what puts it back.
     unplugged: BTreeMap<String, Vec<Change>>,
-    begun: Instant,
 }
 
 impl Hardware {
     /// From a recording.
     pub(super) fn open(recording: &Path) -> anyhow::Result<Self> {
-        Ok(Self { node: RecordedNode::open(recording)?, unplugged: BTreeMap::new(), begun: Instant::now() })
+        Ok(Self { node: RecordedNode::open(recording)?, unplugged: BTreeMap::new() })
     }
 
     /// All of it, for the host to read.
@@ -39,7 +38,11 @@ impl Hardware {
                 self.unplugged.insert(std::mem::take(name), undo);
                 return Ok(());
             }
-            Change::Say { micros, .. } => *micros = self.now()?,
+            Change::Say { micros, .. } => {
+                // Of two lines in one millisecond, the second is not the older one.
+                let last = self.node.events().log_lines()?.last().map_or(0, |line| line.micros.saturating_add(1));
+                *micros = self.node.now().saturating_mul(1_000).max(last);
+            }
             _ => {}
         }
         Ok(self.node.apply(change)?)
@@ -53,12 +56,10 @@ impl Hardware {
         undo.into_iter().try_for_each(|change| Ok(self.node.apply(change)?))
     }
 
-    /// The time of a line of the kernel's log, in microseconds.
-    fn now(&self) -> anyhow::Result<u64> {
-        let since = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        // A recording may come from a node that has run for longer.
-        let last = self.node.events().log_lines()?.last().map(|line| line.micros);
-        Ok(last.map_or(since, |last| since.max(last.saturating_add(1))))
+    /// Lets it be so much later; a host that starts now goes on from there.
+    pub(super) fn pass(&mut self, time: Duration) -> anyhow::Result<()> {
+        let more = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Ok(self.node.apply(Change::Clock(self.node.now().saturating_add(more)))?)
     }
 
     /// The location of a device that is named by subsystem and name, or by its path in `/sys`.
@@ -94,12 +95,27 @@ mod tests {
             hardware.apply(say("first")).unwrap();
             hardware.apply(say("second")).unwrap();
             let said = hardware.node.events().log_lines().unwrap();
-            let said: Vec<_> = said.iter().map(|line| (line.micros - late, line.text.as_str())).collect();
-            assert_eq!(said, [(0, "before"), (1, "first"), (2, "second")]);
+            assert!(said.iter().all(|line| line.micros >= late) && said.is_sorted_by_key(|line| line.micros));
+            let said: Vec<_> = said.iter().map(|line| line.text.as_str()).collect();
+            assert_eq!(said, ["before", "first", "second"]);
         }
         std::fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\n").unwrap();
         let mut hardware = Hardware::open(&recording).unwrap();
         hardware.apply(say("only")).unwrap();
         assert!(hardware.node.events().log_lines().unwrap()[0].micros < 60_000_000, "since the start");
+    }
+
+    #[test]
+    fn a_host_that_starts_anew_goes_on_where_the_node_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = dir.path().join("node.umockdev");
+        std::fs::write(&recording, "P: /devices/x\nE: SUBSYSTEM=misc\nK: 7000000 before\n").unwrap();
+        let mut hardware = Hardware::open(&recording).unwrap();
+        hardware.pass(Duration::from_secs(660)).unwrap();
+        std::fs::write(&recording, hardware.text().unwrap()).unwrap();
+        let now = RecordedNode::open(&recording).unwrap().now();
+        assert!((667_000..727_000).contains(&now), "{now}");
+        hardware.apply(say("after")).unwrap();
+        assert!(hardware.node.events().log_lines().unwrap()[1].micros >= 667_000_000);
     }
 }

@@ -229,6 +229,8 @@ impl Play {
                 self.stage.kubelet.start().await.context("start the kubelet")?;
             }
             Verb::Restart { kubelet: false, crash } => {
+                // A node's clock goes on while its host is away.
+                self.later(Duration::ZERO).await?;
                 if *crash {
                     self.stage.kill().await?;
                 } else {
@@ -238,6 +240,7 @@ impl Play {
                 self.loaded().await?;
             }
             Verb::Wait(time) => tokio::time::sleep(*time).await,
+            Verb::Later(time) => self.later(*time).await?,
             Verb::Change(change) => self.change(change.clone()).await?,
             Verb::PlugFile(file) => {
                 let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
@@ -253,6 +256,11 @@ impl Play {
 
     async fn change(&mut self, change: Change) -> anyhow::Result<()> {
         self.hardware.apply(change)?;
+        self.hand_over().await
+    }
+
+    async fn later(&mut self, time: Duration) -> anyhow::Result<()> {
+        self.hardware.pass(time)?;
         self.hand_over().await
     }
 

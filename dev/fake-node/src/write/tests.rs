@@ -78,7 +78,7 @@ fn recorded_nodes_are_the_same_again() {
 #[test]
 fn a_text_is_umockdevs_but_for_properties_that_mean_nothing_to_it() {
     let text = there_and_back(&world_of(
-        "F: /proc/driver/acme=a\\n\nD: /dev/acme0=c 195:0\nI: /opt/acme=d\nI: /opt/l=l acme\nO: /opt/acme=7 0700\nK: 5 acme: x\n\
+        "F: /proc/driver/acme=a\\n\nD: /dev/acme0=c 195:0\nI: /opt/acme=d\nI: /opt/l=l acme\nO: /opt/acme=7 0700\nK: 5 acme: x\nT: 7\n\
          P: /devices/a/acme1\nN: acme1\nE: SUBSYSTEM=drm\nE: MAJOR=1\nE: MINOR=2\nE: DEVNAME=/dev/acme1\nA: b/c=\\001d\n\
          A: e=f\\ng\\303\\244\nR: r=s\nX: x=E16\nL: subsystem=../../../bus/drm\nL: driver=../../../bus/drm/drivers/x\n",
     ));
@@ -88,7 +88,7 @@ fn a_text_is_umockdevs_but_for_properties_that_mean_nothing_to_it() {
          H: b/c=0164\nA: dev=1:2\\n\nL: driver=../../../bus/drm/drivers/x\nA: e=f\\ng\\303\\244\nE: DEVGATE=R: r=s\n\
          E: DEVGATE=L: subsystem=../../../bus/drm\nE: DEVGATE=X: x=EBUSY\nE: DEVGATE=# Outside of the device tree:\n\
          E: DEVGATE=D: /dev/acme0=c 195:0\n\
-         E: DEVGATE=I: /opt/acme=d\nE: DEVGATE=I: /opt/l=l acme\nE: DEVGATE=F: /proc/driver/acme=a\\n\nE: DEVGATE=O: /opt/acme=7 0700\nE: DEVGATE=K: 5 acme: x\n"
+         E: DEVGATE=I: /opt/acme=d\nE: DEVGATE=I: /opt/l=l acme\nE: DEVGATE=F: /proc/driver/acme=a\\n\nE: DEVGATE=O: /opt/acme=7 0700\nE: DEVGATE=K: 5 acme: x\nE: DEVGATE=T: 7\n"
     );
 }
 

@@ -147,6 +147,17 @@ pub mod state {
     }
 }
 
+/// The node's time.
+pub mod clock {
+    use crate::native::host::ask;
+
+    /// Milliseconds since the node was started: a thousandth of a kernel-log event's `time`.
+    #[must_use]
+    pub fn now() -> u64 {
+        ask("clock::now", |host| host.clock_now())
+    }
+}
+
 /// What the admin wrote under `config:` for this plugin.
 pub mod config {
     use crate::native::host::ask;

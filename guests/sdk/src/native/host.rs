@@ -113,6 +113,8 @@ pub trait Host {
     /// # Errors
     /// See [`Host::devices`].
     fn control_write(&mut self, device: u32, path: &str, value: &str) -> Result<(), Error>;
+    /// `clock.now`.
+    fn clock_now(&mut self) -> u64;
     /// `state.load`.
     ///
     /// # Errors

@@ -204,6 +204,10 @@ impl Capabilities for CallHost {
         self.write_attribute(device, path, value)
     }
 
+    fn clock_now(&mut self) -> Answered<u64> {
+        Ok(self.grants.node.now())
+    }
+
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         let loaded = self.services.component_state.load();
         let state = loaded.map_err(|error| self.disk_failed("loaded", &error))?;

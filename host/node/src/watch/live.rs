@@ -11,6 +11,7 @@ use crate::uevent::Uevents;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,6 +64,12 @@ impl EventSource for Live {
 
     fn log_source(&self) -> LogSource {
         Log::open(self).1
+    }
+
+    fn now(&self) -> u64 {
+        let now = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+        seconds.saturating_mul(1_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or_default() / 1_000_000)
     }
 
     fn log_lines(&self) -> Result<Vec<KernelLine>, Unread> {

@@ -36,6 +36,7 @@ macro_rules! questions {
             FileEntries file_entries(path: &str = name) -> Vec<String>;
             KernelLogSince kernel_log_since(cursor: &str = name, most: u32 = length) -> LogBatch;
             ControlWrite control_write(device: DeviceHandle = handle, path: &str = name, to: &str = value) -> ();
+            ClockNow clock_now() -> u64;
             StateLoad state_load() -> Vec<u8>;
             StateStore state_store(state: &[u8] = blob) -> ();
         }
@@ -135,6 +136,7 @@ values! {
     Vec<u8> = Bytes(Self::from, Self::from);
     Vec<String> = Texts(|texts| wire::Texts { texts }, |texts: wire::Texts| texts.texts);
     u32 = Number(Self::from, Self::from);
+    u64 = Time(Self::from, Self::from);
     DeviceHandle = Number(Argument::said, Self);
     NodeHandle = Number(Argument::said, Self);
     MountHandle = Number(Argument::said, Self);

@@ -41,6 +41,7 @@ fn ask(host: &mut dyn Capabilities) -> Vec<Property> {
         property("log", host.kernel_log_since("c", 2)),
         property("write", host.control_write(device, "reset", "1")),
         property("no-write", host.control_write(device, "reset", "2")),
+        property("clock", host.clock_now()),
         property("load", host.state_load()),
         property("store", host.state_store(&[1; 64 << 10])),
         property("config", host.config()),

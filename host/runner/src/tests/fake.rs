@@ -133,6 +133,9 @@ impl Capabilities for Fake {
     fn control_write(&mut self, _: DeviceHandle, _: &str, value: &str) -> Answered<()> {
         if value == "1" { Ok(()) } else { no("EBUSY") }
     }
+    fn clock_now(&mut self) -> Answered<u64> {
+        Ok(u64::MAX - 1)
+    }
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         Ok(b"kept".into())
     }

@@ -1,8 +1,8 @@
-//! The capabilities that make no handles: files, the kernel's log, writing attributes, and the blob that survives restarts.
+//! The capabilities that make no handles: files, the time, the kernel's log, writing attributes, and the blob that survives restarts.
 
 use super::{answer, device};
 use crate::bindings::types::{Device, Error};
-use crate::bindings::{control, files, kernel_log, state};
+use crate::bindings::{clock, control, files, kernel_log, state};
 use crate::state::CallState;
 use devgate_types::component::LogEvent;
 use devgate_types::{Failure, FailureKind};
@@ -52,6 +52,12 @@ impl control::Host for CallState {
         answer!(self.argument(&value));
         answer!(self.ask(|host| host.control_write(device(&target), &path, &value)));
         Ok(Ok(()))
+    }
+}
+
+impl clock::Host for CallState {
+    fn now(&mut self) -> Result<u64> {
+        self.ask_infallible(|host| host.clock_now())
     }
 }
 

@@ -18,6 +18,7 @@ mod files;
 mod hostile;
 mod inspecting;
 mod instances;
+mod later;
 mod lifecycle;
 mod limits;
 mod loading;

@@ -9,7 +9,7 @@ use crate::{Grant, GuestText};
 pub const CONTRACT: &str = "0.1.0";
 
 /// Interfaces of the contract that every component has.
-const ALWAYS: [&str; 3] = ["types", "config", "log"];
+const ALWAYS: [&str; 4] = ["types", "config", "log", "clock"];
 /// Interfaces of the contract that the policy grants and this version serves.
 const SERVED: [&str; 6] = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
 
@@ -260,6 +260,7 @@ mod tests {
         for (name, served) in [
             ("devgate:plugin/types@0.1.0", true),
             ("devgate:plugin/types@0.1.27", true),
+            ("devgate:plugin/clock@0.1.1", true),
             ("devgate:plugin/types@0.2.0", false),
             ("devgate:plugin/types@1.1.0", false),
             ("devgate:plugin/types@0.1.0-rc.1", false),

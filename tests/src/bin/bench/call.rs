@@ -135,6 +135,9 @@ impl Capabilities for Nowhere {
     fn control_write(&mut self, _: DeviceHandle, _: &str, _: &str) -> Answered<()> {
         nothing()
     }
+    fn clock_now(&mut self) -> Answered<u64> {
+        Ok(0)
+    }
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         nothing()
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const VERBS: &str = "expect pod start stop set remove-attribute link unplug plug file remove-file node node-gone kernel announce \
-                                  restart crash reload wait";
+                                  later restart crash reload wait";
 pub(super) const BESIDE: &str = "note within for never-for at-most expect-refused";
 /// The longest step that is written out in full, in characters.
 const MAX_SUMMARY: usize = 160;
@@ -65,6 +65,8 @@ pub(in crate::simulate) enum Verb {
         force: bool,
     },
     Wait(Duration),
+    /// The node's clock is so much later.
+    Later(Duration),
 }
 
 /// Reads the step of a number.
@@ -151,6 +153,7 @@ fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
             let (policy, patch, force) = (Some(beside(Read::read(item)?)), None, false);
             return Some(Verb::Reload { policy, patch, force });
         }
+        "later" => return Some(Verb::Later(Read::read(item)?)),
         "wait" => return Some(Verb::Wait(Read::read(item)?)),
         "set" => {
             let fields = fields("device attribute value hex error")?;

@@ -63,7 +63,7 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
     ), @r#"
     2:5: unknown key "unplg" in a step; did you mean "unplug"?
     3:16: a step does one thing, and this one has "wait" and "stop"; make two steps of it
-    4:5: a step has one of expect, pod, start, stop, set, remove-attribute, link, unplug, plug, file, remove-file, node, node-gone, kernel, announce, restart, crash, reload, wait
+    4:5: a step has one of expect, pod, start, stop, set, remove-attribute, link, unplug, plug, file, remove-file, node, node-gone, kernel, announce, later, restart, crash, reload, wait
     5:11: "wait" must be a whole number and us, ms, s, m or h, such as 500ms, not "soon"
     6:5: a step is a mapping, not a number
     7:15: "within" stands beside "expect" or "pod"
@@ -75,7 +75,7 @@ fn every_mistake_in_a_step_is_told_with_its_place() {
     8:51: "at-most" is for steps that do something; "within" says how long "expect" waits
     9:14: "restart" must be "kubelet" or "host", not "pod"
     10:16: "at-most" is for steps that do something; "within" says how long "expect" waits
-    11:5: unknown key "something" in a step; it is one of expect, pod, start, stop, set, remove-attribute, link, unplug, plug, file, remove-file, node, node-gone, kernel, announce, restart, crash, reload, wait, note, within, for, never-for, at-most, expect-refused
+    11:5: unknown key "something" in a step; it is one of expect, pod, start, stop, set, remove-attribute, link, unplug, plug, file, remove-file, node, node-gone, kernel, announce, later, restart, crash, reload, wait, note, within, for, never-for, at-most, expect-refused
     "#);
     insta::assert_snapshot!(wrong(
         "- set: {device: pci/a, attribute: b}\n- set: {device: pci/a, attribute: b, value: x, hex: 0g}\n- set: {device: pci/a, atribute: b, value: 5}\n\
