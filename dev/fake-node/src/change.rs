@@ -40,8 +40,8 @@ pub enum Change {
     ///   last line.
     /// - `O: /opt/vendor=1000 0775`: owner and mode of what an earlier line put there. Files are root's with 0644,
     ///   directories root's with 0755 where no such line says otherwise.
-    /// - `U: /devices/pci0000:00/0000:00:02.0`: what a driver has announced of its device, see [`Self::Announce`]; of no
-    ///   consequence but for who hears of one more such line.
+    /// - `U: /devices/pci0000:00/0000:00:02.0=WEDGED=rebind`: what a driver has announced of its device, see [`Self::Announce`], with
+    ///   its words, parted by `\n`, or none; of no consequence but for who hears of one more such line.
     AddDevices(String),
     /// Removes a device with all devices beneath it, their nodes, and the links to them.
     RemoveDevice(String),
@@ -100,6 +100,13 @@ pub enum Change {
     /// Lets a device's driver say that something has changed, as a disk's does about its size, and a GPU's that is wedged.
     /// Nothing else is changed: the kernel says nothing when an attribute has another value.
     Announce(String),
+    /// The same in words: what the uevent says besides what each says.
+    AnnounceWords {
+        /// The device's location.
+        location: String,
+        /// Such as `WEDGED=rebind`, one a line.
+        words: String,
+    },
     /// Lets the clock be at least at this many milliseconds since the start.
     Clock(u64),
     /// Adds a line to the kernel's log.
@@ -153,12 +160,11 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), RecordingEr
             (path, result)
         }
         Change::Announce(location) => {
-            let result = device(world, &location).and_then(|path| {
-                match diff_events::event(world, &path, DeviceAction::Change) {
-                    Some(_) => world.announce(&location),
-                    None => Err("is part of no subsystem".to_owned()),
-                }
-            });
+            let result = announce(world, &location, "");
+            (location, result)
+        }
+        Change::AnnounceWords { location, words } => {
+            let result = announce(world, &location, &words);
             (location, result)
         }
         Change::Clock(millis) => {
@@ -171,6 +177,14 @@ pub(super) fn apply(world: &mut World, change: Change) -> Result<(), RecordingEr
         }
     };
     result.map_err(|problem| RecordingError::Change { what, problem })
+}
+
+fn announce(world: &mut World, location: &str, words: &str) -> Result<(), String> {
+    let path = device(world, location)?;
+    match diff_events::event(world, &path, DeviceAction::Change) {
+        Some(_) => world.announce(location, words),
+        None => Err("is part of no subsystem".to_owned()),
+    }
 }
 
 fn remove(world: &mut World, path: &str) -> Result<(), String> {

@@ -211,12 +211,14 @@ fn time(world: &mut World, rest: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `U: /devices/pci0000:00/0000:00:02.0`: what a driver has announced. The device may have gone since.
+/// `U: /devices/pci0000:00/0000:00:02.0=WEDGED=rebind`: what a driver has announced, and in which words. The device may have gone since.
 fn announced(world: &mut World, rest: &str) -> Result<(), String> {
     let location = rest.strip_prefix("/devices/").ok_or("path must start with /devices/")?;
+    let (location, words) = location.split_once('=').unwrap_or((location, ""));
+    let words = String::from_utf8(unescape(words)?).map_err(|_| "words must be UTF-8")?;
     match problem(location) {
         Some(problem) => Err(problem.to_owned()),
-        None => world.announce(location),
+        None => world.announce(location, &words),
     }
 }
 

@@ -74,8 +74,14 @@ pub(crate) fn difference(before: &World, after: &World) -> Vec<NodeEvent> {
     let gap = said.is_none().then_some(NodeEvent::Gap);
     let said = said.unwrap_or(&after.log).iter().cloned().map(NodeEvent::Line);
     let announced = after.announced.strip_prefix(before.announced.as_slice()).unwrap_or_default();
-    let announced =
-        announced.iter().filter_map(|location| event(after, &format!("{DEVICES}{location}"), DeviceAction::Change));
+    let announced = announced.iter().filter_map(|(location, words)| {
+        let mut event = event(after, &format!("{DEVICES}{location}"), DeviceAction::Change)?;
+        if let NodeEvent::Device(event) = &mut event {
+            let words = words.lines().filter_map(|word| word.split_once('='));
+            event.words = words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        }
+        Some(event)
+    });
     let devices = gone.into_iter().chain(come).chain(driven).chain(announced);
     devices.chain(touched).chain(gap).chain(said).collect()
 }
@@ -93,6 +99,7 @@ pub(super) fn event(world: &World, path: &str, action: DeviceAction) -> Option<N
         device: DevicePath::at(path)?,
         subsystem,
         node: node_of(world, path).map(|(node, _)| format!("/{node}")),
+        words: Vec::new(),
     }))
 }
 

@@ -20,7 +20,7 @@ pub enum Text<'t> {
         /// All of it.
         bytes: &'t [u8],
     },
-    /// A line of the kernel's log.
+    /// A line of the kernel's log, or the words of an announcement.
     Line(&'t str),
 }
 
@@ -92,10 +92,17 @@ fn rewritten(world: &World, instead: &mut dyn FnMut(Text<'_>) -> Instead) -> Res
         }
     }
     new.time = world.time;
-    for location in &world.announced {
+    for (location, words) in &world.announced {
         let path = paths.get(&format!("sys/devices/{location}"));
-        let location = path.and_then(|path| path.strip_prefix("sys/devices/"));
-        new.announced.extend(location.map(str::to_owned));
+        let Some(location) = path.and_then(|path| path.strip_prefix("sys/devices/")) else {
+            continue;
+        };
+        let words = match instead(Text::Line(words)) {
+            Instead::Same => words.clone(),
+            Instead::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Instead::Nothing => continue,
+        };
+        new.announce(location, &words).map_err(|problem| (location.to_owned(), problem))?;
     }
     for line in &world.log {
         let text = match instead(Text::Line(&line.text)) {

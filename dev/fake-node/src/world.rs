@@ -73,8 +73,8 @@ pub(crate) struct World {
     pub(crate) log: Vec<KernelLine>,
     /// What its clock is at least at, in milliseconds since the start.
     pub(crate) time: u64,
-    /// Locations of devices of which something was announced, oldest first.
-    pub(crate) announced: Vec<String>,
+    /// What was announced, oldest first: of which device, by its location, and in which words, one a line.
+    pub(crate) announced: Vec<(String, String)>,
 }
 
 impl World {
@@ -161,12 +161,16 @@ impl World {
     /// A driver announces that something of its device has changed.
     ///
     /// # Errors
-    /// Where this has happened too often.
-    pub(crate) fn announce(&mut self, location: &str) -> Result<(), String> {
+    /// Where this has happened too often, or what it says is no words.
+    pub(crate) fn announce(&mut self, location: &str, words: &str) -> Result<(), String> {
+        let is_word = |line: &str| line.split_once('=').is_some_and(|(name, _)| !name.is_empty());
+        if words.contains('\0') || words.len() > MAX_LINE_BYTES || !words.lines().all(is_word) {
+            return Err(format!("words are NAME=value, one a line, of at most {MAX_LINE_BYTES} bytes together"));
+        }
         if self.announced.len() >= MAX_LINES {
             return Err(format!("{MAX_LINES} were announced, which is the most"));
         }
-        self.announced.push(location.to_owned());
+        self.announced.push((location.to_owned(), words.to_owned()));
         Ok(())
     }
 

@@ -141,7 +141,15 @@ fn elsewhere(world: &World, made: &World, unwritten: &mut Vec<Unwritten>) -> Vec
     lines.extend(said.map(|line| ("dev/kmsg".to_owned(), format!("K: {} {}", line.micros, line.text))));
     lines.extend((world.time > 0).then(|| ("proc/uptime".to_owned(), format!("T: {}", world.time))));
     let announced = world.announced.iter();
-    lines.extend(announced.map(|location| (format!("{DEVICES}{location}"), format!("U: /devices/{location}"))));
+    lines.extend(announced.filter_map(|(location, words)| {
+        let path = format!("{DEVICES}{location}");
+        if location.contains('=') {
+            unwritten.push(Unwritten::new(&path, EQUALS));
+            return None;
+        }
+        let words = if words.is_empty() { String::new() } else { format!("={}", escaped(words.as_bytes())) };
+        Some((path, format!("U: /devices/{location}{words}")))
+    }));
     lines
 }
 

@@ -98,7 +98,8 @@ fn gpu(address: &str, config: &Config, resets: &Resets) -> Answer<Option<Mode>> 
         Some(other) => return unhealthy(format!("the driver of its GPU {address} is {other} now")),
         None => return unhealthy(format!("its GPU {address} has no driver now")),
     }
-    if let Some(problem) = resets.problem(address) {
+    let wedged = devgate_drm::wedged(&function).or_else(|error| unknown(error.message))?;
+    if let Some(problem) = wedged.or_else(|| resets.problem(address)) {
         return unhealthy(format!("GPU {address}: {problem}"));
     }
     errors(&function, address, config)?;

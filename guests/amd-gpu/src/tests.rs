@@ -231,6 +231,18 @@ fn the_log_tells_of_resets() {
     assert!(rig.survey().unit("0000:63:00.0").is_healthy());
 }
 
+#[test]
+fn a_driver_announces_that_its_gpu_is_wedged() {
+    let mut rig = mi210();
+    rig.survey();
+    rig.announce("drm/card5", "WEDGED=rebind");
+    let survey = rig.survey();
+    assert!(reason(&survey, "0000:e3:00.0").starts_with("GPU 0000:e3:00.0: it is wedged"), "{survey}");
+    assert!(survey.unit("0000:43:00.0").is_healthy());
+    rig.announce("drm/card5", "WEDGED=none");
+    assert!(rig.survey().unit("0000:e3:00.0").is_healthy());
+}
+
 /// The link to the driver is there before its probe ends.
 #[test]
 fn a_gpu_is_offered_when_its_driver_has_made_its_devices() {

@@ -1,6 +1,11 @@
-//! What GPUs of the kernel's DRM have in common: whether a driver has made its devices, and what the log says of those that were reset.
+//! What GPUs of the kernel's DRM have in common: whether a driver has made its devices, and what driver and log say of those that
+//! were reset or are wedged.
 //!
-//! The kernel's log is the only place that tells one who reads files of GPUs that were reset or are wedged.
+//! A driver announces a wedged device by a uevent of its card, with the ways out in words (`WEDGED=rebind,bus-reset`; see "Device
+//! Wedging" in the kernel's `Documentation/gpu/drm-uapi.rst`). It stays wedged until one of them is taken, and each binds the driver
+//! anew, which makes another card, of which nothing was announced yet. `none` says that it has recovered by itself. A host that is
+//! restarted has forgotten events; the log it reads from the start.
+//!
 //! Whatever the driver, DRM writes `device wedged, needs recovery` where it announces a wedged device (`drm_dev_wedged_event` in
 //! `drm_drv.c`), and `Initialized DRIVER … for 0000:03:00.0 on minor 1` where a driver has made one (`drm_dev_register`). amdgpu writes
 //! `GPU reset(2) failed` or `GPU reset(2) succeeded!` besides, and at the end of one that failed `GPU reset end with ret = -22`. Since Linux 6.16
@@ -13,7 +18,7 @@
 #![forbid(unsafe_code)]
 
 use devgate_sdk::kernel_log::{self, Event};
-use devgate_sdk::{Device, Error, Presence};
+use devgate_sdk::{Device, Error, Presence, uevents};
 use std::collections::BTreeMap;
 
 /// The most events that are asked for; the host holds no more than 1,024.
@@ -63,6 +68,29 @@ impl Resets {
         let second = time / 1_000_000;
         Some(format!("{said}, {second} s after boot; until its driver is loaded again"))
     }
+}
+
+/// What the driver of a PCI function has announced of its GPU, if that is wedged, for people.
+///
+/// # Errors
+/// When what lies beneath the device cannot be listed.
+pub fn wedged(function: &Device) -> Result<Option<String>, Error> {
+    let mut last: Option<(u64, String)> = None;
+    // A connector is a DRM device, too, and beneath a card: `card0-DP-1`.
+    let is_card = |device: &Device| device.name().strip_prefix("card").is_some_and(|rest| !rest.contains('-'));
+    for card in function.children("drm")?.iter().filter(|device| is_card(device)) {
+        // On a host that hears of no events, the log is left.
+        for event in uevents::recent(card).unwrap_or_default() {
+            let said = event.words.into_iter().find(|word| word.name == "WEDGED");
+            if let Some(word) = said.filter(|_| last.as_ref().is_none_or(|(time, _)| *time <= event.time)) {
+                last = Some((event.time, word.value));
+            }
+        }
+    }
+    Ok(last.filter(|(_, how)| how != "none").map(|(time, how)| {
+        let second = time / 1_000;
+        format!("it is wedged, {second} s after boot (WEDGED={how}); until its driver is loaded again")
+    }))
 }
 
 /// Whether a driver has made a DRM device for what it drives, whatever of it is granted. The link to the driver is there before its

@@ -32,6 +32,11 @@ fn at(function: &Device, unit: &Unit, config: &Config, resets: &Resets) -> Verdi
         Ok(count) => return unhealthy(format!("it has {count} virtual functions now, which have what it has")),
         Err(error) => return Verdict::Unknown(error.message),
     }
+    match devgate_drm::wedged(function) {
+        Ok(Some(problem)) => return unhealthy(problem),
+        Ok(None) => {}
+        Err(error) => return Verdict::Unknown(error.message),
+    }
     if let Some(problem) = resets.problem(&function.name()) {
         return unhealthy(problem);
     }

@@ -188,6 +188,48 @@ fn the_log_tells_of_wedged_gpus() {
 }
 
 #[test]
+fn a_driver_announces_that_its_gpu_is_wedged() {
+    let mut rig = rig();
+    rig.survey();
+    rig.clock(42_900);
+    rig.announce("drm/card3", "WEDGED=rebind,bus-reset");
+    let survey = rig.survey();
+    let why = "it is wedged, 42 s after boot (WEDGED=rebind,bus-reset); until its driver is loaded again";
+    assert_eq!(reason(&survey, ARC), why);
+    assert!(survey.unit(FLEX).is_healthy() && survey.denied.is_empty());
+    // What it says besides does not make it well.
+    for n in 0..40 {
+        rig.announce("drm/card3", &format!("HOTPLUG=1\nCONNECTOR={}", n % 4));
+    }
+    assert_eq!(reason(&rig.survey(), ARC), why);
+    for (said, is_healthy) in [("none", true), ("vendor-specific", false), ("unknown", false), ("none", true)] {
+        rig.announce("drm/card3", &format!("WEDGED={said}"));
+        assert_eq!(rig.survey().unit(ARC).is_healthy(), is_healthy, "{said}");
+    }
+}
+
+/// A driver that is bound anew makes another card; a host that is restarted has heard nothing, and reads the log.
+#[test]
+fn a_wedged_gpu_is_well_when_its_driver_has_made_its_card_anew() {
+    let mut rig = rig();
+    rig.survey();
+    rig.announce("drm/card3", "WEDGED=rebind");
+    assert!(!rig.survey().unit(ARC).is_healthy());
+    let card = NODE.split("\n\n").find(|device| device.contains("/0000:18:00.0/drm/card3\n")).unwrap();
+    rig.unplug("drm/card3");
+    rig.plug(&format!("{card}\n\n"));
+    assert!(rig.survey().unit(ARC).is_healthy());
+
+    rig.announce("drm/card3", "WEDGED=rebind");
+    assert!(!rig.survey().unit(ARC).is_healthy());
+    rig.restart();
+    assert!(rig.survey().unit(ARC).is_healthy(), "forgotten");
+    rig.kernel("xe 0000:18:00.0: [drm] device wedged, needs recovery");
+    rig.restart();
+    assert!(reason(&rig.survey(), ARC).starts_with("it is wedged and has to be recovered"));
+}
+
+#[test]
 fn a_gpu_that_is_divided_or_left_by_its_driver_while_a_pod_has_it_is_unhealthy() {
     let mut rig = rig();
     rig.survey();

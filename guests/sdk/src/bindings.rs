@@ -27,9 +27,11 @@ pub mod later {
 
             world later {
                 import devgate:plugin/clock@0.1.1;
+                import devgate:plugin/uevents@0.1.1;
             }
         ",
         world: "later",
+        with: { "devgate:plugin/types@0.1.0": crate::bindings::devgate::plugin::types },
         generate_all,
     });
 }

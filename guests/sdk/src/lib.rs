@@ -71,7 +71,7 @@ pub use bindings::devgate::plugin::{config, control, files, hardware, host_paths
 #[cfg(target_family = "wasm")]
 pub use bindings::exports::devgate::plugin::plugin::Guest as Plugin;
 #[cfg(target_family = "wasm")]
-pub use bindings::later::devgate::plugin0_1_1::clock;
+pub use bindings::later::devgate::plugin0_1_1::{clock, uevents};
 #[cfg(target_family = "wasm")]
 pub use bindings::with_conditions::exports::devgate::plugin0_1_1::conditions::{
     Condition, Effect, Guest as Conditions,
@@ -87,7 +87,7 @@ pub use failure::{Context, Presence};
 pub use native::{
     Condition, Conditions, Device, Edits, Effect, Error, ErrorKind, Lifecycle, MountSource, Node, NodeKind, Origin,
     Parameters, Plugin, Pool, Preference, Property, Setting, Unit, Verdict, clock, config, control, files, hardware,
-    host_paths, kernel_log, state,
+    host_paths, kernel_log, state, uevents,
 };
 
 /// The examples of the pages for vendors, compiled.

@@ -9,7 +9,7 @@ mod handles;
 mod host;
 mod records;
 
-pub use capabilities::{clock, config, control, files, hardware, host_paths, kernel_log, log, state};
+pub use capabilities::{clock, config, control, files, hardware, host_paths, kernel_log, log, state, uevents};
 pub use handles::{Device, MountSource, Node};
 pub use host::{Host, during};
 pub use records::{

@@ -6,8 +6,8 @@ use devgate_policy::{Grant, PluginPolicy};
 use devgate_sdk::kernel_log::{Batch, Event};
 use devgate_sdk::native::Host;
 use devgate_sdk::native::log::Level;
-use devgate_sdk::{Error, ErrorKind, NodeKind};
-use devgate_types::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo};
+use devgate_sdk::{Error, ErrorKind, NodeKind, Property, uevents};
+use devgate_types::component::{Answered, Capabilities, Denied, LogLevel, NodeInfo, Uevent};
 use devgate_types::{
     CallError, DeviceHandle, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle, NodeHandle,
     NodeKind as ModelKind,
@@ -306,6 +306,15 @@ impl Host for Asked {
 
     fn clock_now(&mut self) -> u64 {
         self.ask_sure(|host| host.clock_now())
+    }
+
+    fn uevents_recent(&mut self, device: u32) -> Result<Vec<uevents::Event>, Error> {
+        self.must_be_granted("uevents");
+        let events = self.ask([], move |host, []| host.uevents_recent(DeviceHandle(device)))?;
+        let word = |word: devgate_types::Property| Property { name: word.name, value: word.value };
+        let event =
+            |event: Uevent| uevents::Event { time: event.millis, words: event.words.into_iter().map(word).collect() };
+        Ok(events.into_iter().map(event).collect())
     }
 
     fn state_load(&mut self) -> Result<Vec<u8>, Error> {

@@ -254,6 +254,15 @@ impl Rig {
         self.change(Change::Say { micros: self.said, text: line.to_owned() });
     }
 
+    /// Has a device's driver announce something, in words such as `WEDGED=rebind`, one a line; or in none.
+    ///
+    /// # Panics
+    /// Where there is no such device, or these are no words.
+    #[track_caller]
+    pub fn announce(&mut self, device: &str, words: &str) {
+        self.change(Change::AnnounceWords { location: self.location(device), words: words.to_owned() });
+    }
+
     /// Sets the node's clock, in milliseconds since its start. It stands until it is set again, or the kernel logs a later line.
     pub fn clock(&mut self, millis: u64) {
         self.node.stop_clock(millis);

@@ -5,6 +5,7 @@ use crate::component_state::ComponentState;
 use crate::kernel_log::MatchedLines;
 use crate::ledger::{Ledger, PluginIndex};
 use crate::state::Dir;
+use crate::watcher::Uevents;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};
@@ -16,6 +17,8 @@ pub(crate) struct PluginServices {
     pub(crate) matched_lines: Arc<MatchedLines>,
     /// What it keeps across restarts.
     pub(crate) component_state: ComponentState,
+    /// What drivers have announced.
+    pub(crate) uevents: Arc<Uevents>,
     /// What others have.
     pub(crate) ledger: Ledger,
     /// What was handed out, also by plugins that are gone.
@@ -24,8 +27,15 @@ pub(crate) struct PluginServices {
 }
 
 impl PluginServices {
-    pub(crate) fn new(policy: &PluginPolicy, node: &Node, allocations: &Allocations, ledger: Ledger) -> Self {
+    pub(crate) fn new(
+        policy: &PluginPolicy,
+        node: &Node,
+        allocations: &Allocations,
+        ledger: Ledger,
+        uevents: Arc<Uevents>,
+    ) -> Self {
         Self {
+            uevents,
             matched_lines: Arc::new(MatchedLines::new(policy.kernel_log.clone(), node.boot_id())),
             component_state: ComponentState::new(allocations.dir(), &policy.name),
             ledger,
@@ -63,6 +73,7 @@ impl PluginServices {
         matched_lines.is_read();
         Self {
             matched_lines,
+            uevents: Arc::default(),
             component_state: ComponentState::new(state, &policy.name).copy(),
             ledger: Ledger::new([policy.name.to_string()]),
             allocations: Allocations::forgetful(),

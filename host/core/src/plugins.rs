@@ -127,13 +127,14 @@ impl Plugins {
 
     /// The means to call a component that is not loaded yet.
     fn calls(&self, policy: &PluginPolicy, before: Option<&Arc<Calls>>) -> Arc<Calls> {
-        let Shared { around, ledger, .. } = &self.shared;
+        let Shared { around, ledger, watcher, .. } = &self.shared;
         let recorder = before.map(|calls| Arc::clone(&calls.grants.recorder)).unwrap_or_default();
         let grants = Arc::new(Grants::new(around.node.clone(), Arc::new(policy.clone())).noting(recorder));
         Arc::new(match before {
             Some(before) => before.under(grants),
             None => {
-                let services = PluginServices::new(policy, &around.node, &around.allocations, ledger.clone());
+                let (allocations, ledger, uevents) = (&around.allocations, ledger.clone(), watcher.uevents());
+                let services = PluginServices::new(policy, &around.node, allocations, ledger, uevents);
                 Calls::new(grants, Arc::new(services))
             }
         })

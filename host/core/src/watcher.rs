@@ -5,9 +5,11 @@
 
 mod away;
 mod interest;
+mod uevents;
 mod wake;
 
 pub(crate) use interest::Interest;
+pub(crate) use uevents::Uevents;
 pub(crate) use wake::{Asked, Wake};
 
 use crate::ledger::PluginIndex;
@@ -24,6 +26,7 @@ struct Inner {
     node: Node,
     interests: Mutex<BTreeMap<PluginIndex, Arc<Interest>>>,
     watching: Mutex<Watching>,
+    uevents: Arc<Uevents>,
     /// What was said last of where the kernel's log comes from.
     said: Mutex<Option<LogSource>>,
 }
@@ -41,7 +44,18 @@ struct Watching {
 impl Watcher {
     /// No plugin is woken yet.
     pub(crate) fn new(node: Node) -> Self {
-        Self(Arc::new(Inner { node, interests: Mutex::default(), watching: Mutex::default(), said: Mutex::default() }))
+        Self(Arc::new(Inner {
+            node,
+            interests: Mutex::default(),
+            watching: Mutex::default(),
+            uevents: Arc::default(),
+            said: Mutex::default(),
+        }))
+    }
+
+    /// What drivers announce of what plugins are interested in.
+    pub(crate) fn uevents(&self) -> Arc<Uevents> {
+        Arc::clone(&self.0.uevents)
     }
 
     /// Wakes a plugin from now on for what it is interested in now.
@@ -90,6 +104,7 @@ impl Inner {
                 }
             };
             let watch = self.node.watch(kernel_log, Arc::new(tell));
+            self.uevents.listens(watch.no_device_events());
             if let Some(why) = watch.no_device_events().filter(|_| watching.watch.is_none()) {
                 tracing::warn!(
                     family = "host",
@@ -117,6 +132,12 @@ impl Inner {
         }
         // What a plugin does when it is woken, it does elsewhere; nothing here waits for it.
         let interests: Vec<_> = self.interests.lock().values().map(Arc::clone).collect();
+        self.uevents.forget(event);
+        if let NodeEvent::Device(event) = event
+            && interests.iter().any(|interest| interest.is_about(event))
+        {
+            self.uevents.keep(event, self.node.now());
+        }
         for interest in &interests {
             interest.tell(watch, event);
         }

@@ -36,6 +36,8 @@ pub struct DeviceEvent {
     pub subsystem: String,
     /// The path of its node under `/dev`, absolute, where it has one.
     pub node: Option<String>,
+    /// What its driver says of a change, by name: none where a program has the kernel say that there was one.
+    pub words: Vec<(String, String)>,
 }
 
 /// What can happen to a device. A device that moves (`move`) is removed and added.

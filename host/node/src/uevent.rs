@@ -17,6 +17,9 @@ const MAX_BYTES: usize = 8192;
 /// Room for the events of a whole machine that comes or goes at once; the kernel's default holds some 250.
 const QUEUE_BYTES: usize = 4 << 20;
 
+/// What every message says, and what DRM says of the program that a GPU hangs of: that is its tenant's affair.
+const NOT_SAID: [&str; 6] = ["ACTION", "DEVPATH", "PID", "SEQNUM", "SUBSYSTEM", "TASK"];
+
 /// A socket that the kernel's messages come to.
 pub(crate) struct Uevents {
     socket: OwnedFd,
@@ -90,6 +93,7 @@ pub(crate) fn parse(message: &[u8]) -> Vec<NodeEvent> {
         Some(NodeEvent::Device(DeviceEvent {
             action,
             device,
+            words: if action == DeviceAction::Change { words(&variables) } else { Vec::new() },
             subsystem: value("SUBSYSTEM")?.to_owned(),
             node: node.filter(|path| path.strip_prefix('/').is_some_and(|path| problem(path).is_none())),
         }))
@@ -112,6 +116,16 @@ pub(crate) fn parse(message: &[u8]) -> Vec<NodeEvent> {
     };
     let before = before.and_then(|path| event(DeviceAction::Remove, path));
     before.into_iter().chain(event(action, path)).collect()
+}
+
+/// What a driver says. What a program writes to a device's `uevent` comes from the kernel as well, marked as such
+/// (`kobject_synth_uevent`).
+fn words(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    if variables.iter().any(|(name, _)| name.starts_with("SYNTH_")) {
+        return Vec::new();
+    }
+    let said = variables.iter().filter(|(name, _)| !NOT_SAID.contains(name));
+    said.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ impl PluginPolicy {
         };
         match interface {
             "types" | "config" | "log" | "clock" => Grant::Always,
-            "hardware" => when(!self.hardware.is_empty(), "hardware"),
+            "hardware" | "uevents" => when(!self.hardware.is_empty(), "hardware"),
             "host-paths" => when(!self.host_nodes.is_empty() || !self.containers.mounts.is_empty(), "host-nodes"),
             "files" => when(!self.files.is_empty(), "files"),
             "kernel-log" => when(!self.kernel_log.is_empty(), "kernel-log"),

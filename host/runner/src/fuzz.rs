@@ -16,7 +16,7 @@ use std::thread;
 /// The host's end: a call of the function with this number, of a component that imports all of the contract, whose runner says these
 /// bytes, whatever it is asked, and ends.
 pub fn call(said: &[u8], function: u32, host: &mut dyn Capabilities) -> Result<Output, String> {
-    let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
+    let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state", "uevents"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
     let call = Call { kind: kind(function), ..Call::default() };
     let wanted = Wanted::new(&call, Interfaces::of(&imports), host);

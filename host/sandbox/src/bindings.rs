@@ -40,16 +40,18 @@ pub mod later {
 
             world later {
                 import devgate:plugin/clock@0.1.1;
+                import devgate:plugin/uevents@0.1.1;
             }
         ",
         world: "devgate:host/later",
         imports: { default: trappable },
+        with: { "devgate:plugin/types@0.1.0": super::devgate::plugin::types },
         require_store_data_send: true,
     });
 }
 
 pub use devgate::plugin::{config, control, files, hardware, host_paths, kernel_log, log, state, types};
-pub use later::devgate::plugin0_1_1::clock;
+pub use later::devgate::plugin0_1_1::{clock, uevents};
 
 /// The optional export `preference`, with the same types.
 pub mod preference {

@@ -3,7 +3,7 @@
 
 use crate::{
     ByteSize, CallError, Condition, DeviceHandle, Edits, Failure, Limits, MountHandle, NodeHandle, NodeNumber, Pool,
-    Setting, Unit, Verdict, words,
+    Property, Setting, Unit, Verdict, words,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,6 +183,8 @@ pub trait Capabilities: Send {
     fn control_write(&mut self, device: DeviceHandle, path: &str, value: &str) -> Answered<()>;
     /// `clock.now`.
     fn clock_now(&mut self) -> Answered<u64>;
+    /// `uevents.recent`.
+    fn uevents_recent(&mut self, device: DeviceHandle) -> Answered<Vec<Uevent>>;
     /// `state.load`.
     fn state_load(&mut self) -> Answered<Vec<u8>>;
     /// `state.store`.
@@ -252,6 +254,15 @@ pub struct LogEvent {
     pub captures: Vec<String>,
     /// When the kernel said it, in microseconds since it started.
     pub micros: u64,
+}
+
+/// What a driver has announced of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uevent {
+    /// When the host heard it, in milliseconds since the node was started.
+    pub millis: u64,
+    /// Names and values; no name twice.
+    pub words: Vec<Property>,
 }
 
 /// How much a component's log line matters, in its own opinion.

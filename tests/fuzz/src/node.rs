@@ -1,8 +1,9 @@
 //! A node that answers every question, each with as much as a real one might.
 
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo, Uevent};
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, NodeKind, NodeNumber,
+    Property,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,6 +171,11 @@ impl Capabilities for Fake {
     fn clock_now(&mut self) -> Answered<u64> {
         self.asks();
         Ok(u64::MAX)
+    }
+    fn uevents_recent(&mut self, device: DeviceHandle) -> Answered<Vec<Uevent>> {
+        self.asks();
+        let word = Property { name: "WEDGED".to_owned(), value: "rebind".to_owned() };
+        known(device).map(|n| vec![Uevent { millis: n.into(), words: vec![word] }])
     }
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         self.asks();

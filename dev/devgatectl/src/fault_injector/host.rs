@@ -2,7 +2,7 @@
 
 use super::{Asked, State, lock};
 use crate::query::{Fake, Kind, Query};
-use devgate_types::component::{Answered, Capabilities, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, LogBatch, LogLevel, NodeInfo, Uevent};
 use devgate_types::{DeviceHandle, Limits, MountHandle, NodeHandle};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -123,6 +123,7 @@ impl Capabilities for FaultyHost<'_> {
         kernel_log_since(cursor: &str, most: u32) -> LogBatch = Log, None, "kernel-log", empty;
         control_write(device: DeviceHandle, path: &str, value: &str) -> () = Write, Some(device), path, fails;
         clock_now() -> u64 = Word, None, "clock", fails;
+        uevents_recent(device: DeviceHandle) -> Vec<Uevent> = Log, Some(device), "uevents", empty;
         state_load() -> Vec<u8> = State, None, "load", part(0, u32::MAX);
         state_store(blob: &[u8]) -> () = State, None, "store", fails;
     }

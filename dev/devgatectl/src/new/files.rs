@@ -181,7 +181,7 @@ const GO_MODULE: [File; 43] = [
 ];
 
 /// For languages whose tools read it.
-const WIT: [File; 9] = [
+const WIT: [File; 10] = [
     ("wit/deps/devgate/hardware.wit", contract!("hardware.wit"), Form::Same),
     ("wit/deps/devgate/host.wit", contract!("host.wit"), Form::Same),
     ("wit/deps/devgate/plugin.wit", contract!("plugin.wit"), Form::Same),
@@ -190,6 +190,7 @@ const WIT: [File; 9] = [
     ("wit/deps/devgate-0.1.1/clock.wit", contract!("0.1.1/clock.wit"), Form::Same),
     ("wit/deps/devgate-0.1.1/conditions.wit", contract!("0.1.1/conditions.wit"), Form::Same),
     ("wit/deps/devgate-0.1.1/parameters.wit", contract!("0.1.1/parameters.wit"), Form::Same),
+    ("wit/deps/devgate-0.1.1/uevents.wit", contract!("0.1.1/uevents.wit"), Form::Same),
     ("wit/world.wit", example!("wit/world.wit"), Form::Words),
 ];
 

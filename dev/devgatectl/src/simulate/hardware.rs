@@ -32,6 +32,7 @@ impl Hardware {
             | Change::FailAttribute { location, .. }
             | Change::RemoveAttribute { location, .. }
             | Change::SetLink { location, .. }
+            | Change::AnnounceWords { location, .. }
             | Change::Announce(location) => *location = self.location(location)?,
             Change::RemoveDevice(name) => {
                 let undo = self.node.unplug(&self.location(name)?)?;

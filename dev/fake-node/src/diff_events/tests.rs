@@ -42,7 +42,8 @@ impl Told {
         let one = |event: NodeEvent| match event {
             NodeEvent::Device(event) => {
                 let node = event.node.map(|node| format!(" {node}")).unwrap_or_default();
-                format!("{:?} {} {}{node}", event.action, event.subsystem, event.device.location())
+                let words: String = event.words.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+                format!("{:?} {} {}{node}{words}", event.action, event.subsystem, event.device.location())
             }
             NodeEvent::Line(line) => format!("{} {}: {}", line.sequence, line.micros, line.text),
             other => format!("{other:?}"),
@@ -70,6 +71,12 @@ fn each_change_tells_what_the_kernel_would() {
         Change::SetAttribute { location: GPU.to_owned(), path: "vendor".to_owned(), value: b"0xffff\n".to_vec() };
     assert_eq!(told.after(vendor), "", "the kernel says nothing of an attribute");
     assert_eq!(told.after(Change::Announce(GPU.to_owned())), format!("Change pci {GPU}"));
+    let announce = |words: &str| Change::AnnounceWords { location: GPU.to_owned(), words: words.to_owned() };
+    assert_eq!(told.after(announce("WEDGED=rebind\nA=b=c")), format!("Change pci {GPU} WEDGED=rebind A=b=c"));
+    for bad in ["WEDGED", "=x", "A=b\n\nC=d", "A=\0"] {
+        assert!(told.node.apply(announce(bad)).is_err(), "{bad:?}");
+    }
+    assert!(told.node.text().unwrap().contains(&format!("U: /devices/{GPU}=WEDGED=rebind\\nA=b=c\n")));
     let rebound = told.after(set_driver("../../../bus/pci/drivers/vfio-pci"));
     assert_eq!(rebound, format!("Unbind pci {GPU}\nBind pci {GPU}"));
     let unbind = Change::RemoveAttribute { location: GPU.to_owned(), path: "driver".to_owned() };
@@ -125,13 +132,13 @@ fn an_announcement_that_is_added_to_a_recording_is_told() {
     std::fs::write(&file, &text).unwrap();
     let node = RecordedNode::open(&file).unwrap();
     let told = Told::of(&node, false);
-    std::fs::write(&file, format!("{text}U: /devices/gone\nU: /devices/{GPU}\n")).unwrap();
+    std::fs::write(&file, format!("{text}U: /devices/gone\nU: /devices/{GPU}=A=b\\nC=d\n")).unwrap();
     node.reload(&file).unwrap();
-    assert_eq!(told.take(), format!("Change pci {GPU}"));
+    assert_eq!(told.take(), format!("Change pci {GPU} A=b C=d"));
     std::fs::write(&file, NODE).unwrap();
     node.reload(&file).unwrap();
     assert_eq!(told.take(), "");
-    for bad in ["U: pci/0", "U: /devices/", "U: /devices/../x"] {
+    for bad in ["U: pci/0", "U: /devices/", "U: /devices/../x", "U: /devices/x=A", "U: /devices/x=A=\\377"] {
         assert!(RecordedNode::parse("test", &format!("{bad}\n")).is_err(), "{bad}");
     }
 }

@@ -147,6 +147,29 @@ pub mod state {
     }
 }
 
+/// What drivers have announced of devices; capability `hardware`.
+pub mod uevents {
+    pub use super::super::{Device, Error, Property};
+    use crate::native::host::ask;
+
+    /// What one `change` uevent says.
+    #[derive(Debug, Clone)]
+    pub struct Event {
+        /// Milliseconds since boot.
+        pub time: u64,
+        /// Its words.
+        pub words: Vec<Property>,
+    }
+
+    /// What was announced of a device, newest last.
+    ///
+    /// # Errors
+    /// As the contract says.
+    pub fn recent(target: &Device) -> Result<Vec<Event>, Error> {
+        ask("uevents::recent", |host| host.uevents_recent(target.number_of()))
+    }
+}
+
 /// The node's time.
 pub mod clock {
     use crate::native::host::ask;

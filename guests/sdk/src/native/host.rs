@@ -2,6 +2,7 @@
 
 use super::kernel_log::Batch;
 use super::log::Level;
+use super::uevents::Event;
 use super::{Error, NodeKind};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -115,6 +116,11 @@ pub trait Host {
     fn control_write(&mut self, device: u32, path: &str, value: &str) -> Result<(), Error>;
     /// `clock.now`.
     fn clock_now(&mut self) -> u64;
+    /// `uevents.recent`.
+    ///
+    /// # Errors
+    /// See [`Host::devices`].
+    fn uevents_recent(&mut self, device: u32) -> Result<Vec<Event>, Error>;
     /// `state.load`.
     ///
     /// # Errors

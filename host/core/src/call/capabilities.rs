@@ -4,7 +4,7 @@ use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, files, forged};
 use crate::grants::{Grants, MountDenied, NodeDenied};
 use devgate_node::ReadError;
 use devgate_policy::attribute_rule;
-use devgate_types::component::{Answered, CallKind, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, CallKind, Capabilities, Denied, LogBatch, LogLevel, NodeInfo, Uevent};
 use devgate_types::{Again, DeviceHandle, Failure, FailureKind, Limits, MountHandle, NodeHandle, escape};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -206,6 +206,18 @@ impl Capabilities for CallHost {
 
     fn clock_now(&mut self) -> Answered<u64> {
         Ok(self.grants.node.now())
+    }
+
+    fn uevents_recent(&mut self, device: DeviceHandle) -> Answered<Vec<Uevent>> {
+        let place = self.device(device)?;
+        self.ask_device(device, "uevents", |grants, device| match grants.node.exists(device) {
+            true => Ok(()),
+            false => Err(ReadError::Gone),
+        })?;
+        let events = self.services.uevents.of(&place)?;
+        let words = events.iter().flat_map(|event| &event.words);
+        self.count(words.map(|word| word.name.len() + word.value.len()).sum())?;
+        Ok(events)
     }
 
     fn state_load(&mut self) -> Answered<Vec<u8>> {

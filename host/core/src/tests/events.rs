@@ -3,7 +3,8 @@
 use super::{World, all_healthy, start, strings, wait};
 use crate::testing::*;
 use devgate_fake_node::Change;
-use devgate_types::{NodeKind, NodeNumber, Verdict};
+use devgate_types::component::{Capabilities, Denied};
+use devgate_types::{FailureKind, NodeKind, NodeNumber, Unit, Verdict};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -161,4 +162,45 @@ async fn a_node_that_the_policy_lists_is_seen_by_its_path() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("not seen");
+}
+
+/// What a driver says reaches the component that holds its device, at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_hears_what_the_drivers_of_its_devices_announce() {
+    let mut fake = Fake::gpus();
+    fake.health = Box::new(|host, units| {
+        let now = host.clock_now().unwrap();
+        let mut verdict = |unit: &Unit| {
+            let cards = host.children(unit.backing[0], "drm").unwrap();
+            let mut events = cards.into_iter().flat_map(|card| host.uevents_recent(card).unwrap());
+            match events.next() {
+                Some(event) if event.millis <= now => Verdict::Unhealthy(event.words[0].value.clone()),
+                Some(event) => Verdict::Unknown(format!("{} is after {now}", event.millis)),
+                None => Verdict::Healthy,
+            }
+        };
+        Ok(units.iter().map(&mut verdict).collect())
+    });
+    let world = start(&patient(POLICY), [("fake.wasm", fake)]);
+    let gpus = world.offer("fake.com/gpu").await;
+    wait(&gpus, all_healthy).await;
+    let location = format!("{GPU}/drm/card0");
+    world.node.apply(Change::AnnounceWords { location, words: "WEDGED=rebind".into() }).unwrap();
+    insta::assert_snapshot!(wait(&gpus, unhealthy).await, @r"
+    0000:00:01.0 {1} rebind
+    0000:00:02.0 {}
+    ");
+}
+
+#[test]
+fn what_is_announced_is_asked_of_a_device_that_is_held_and_there() {
+    let node = node();
+    let mut host = call_host_on(&node, POLICY);
+    let gpu = host.devices("pci").unwrap()[0];
+    assert_eq!(host.uevents_recent(gpu), Ok(vec![]));
+    node.apply(Change::RemoveDevice(GPU.into())).unwrap();
+    let gone = host.uevents_recent(gpu).unwrap_err();
+    assert!(matches!(&gone, Denied::Failure(failure) if failure.kind == FailureKind::Gone), "{gone:?}");
+    let forged = host.uevents_recent(devgate_types::DeviceHandle(99)).unwrap_err();
+    assert!(matches!(forged, Denied::End(_)), "{forged:?}");
 }

@@ -17,7 +17,7 @@ fn world(allocations: &Allocations) -> (Arc<Grants>, Arc<PluginServices>) {
     let policy = plugin_policy(&policy_of(POLICY));
     let grants = Arc::new(Grants::new(node().into(), policy));
     let ledger = crate::ledger::Ledger::new(["p".to_owned()]);
-    let services = PluginServices::new(&grants.policy, &grants.node, allocations, ledger);
+    let services = PluginServices::new(&grants.policy, &grants.node, allocations, ledger, Arc::default());
     (grants, Arc::new(services))
 }
 

@@ -110,6 +110,7 @@ mod tests {
             device: node().device(subsystem, name).unwrap(),
             subsystem: subsystem.to_owned(),
             node: None,
+            words: Vec::new(),
         })
     }
 

@@ -102,7 +102,7 @@ impl Interest {
         self.wake.ask(asked);
     }
 
-    fn is_about(&self, event: &DeviceEvent) -> bool {
+    pub(super) fn is_about(&self, event: &DeviceEvent) -> bool {
         self.subsystems.contains(&event.subsystem)
             || self.has_part(&event.device)
             || event.node.as_deref().is_some_and(|node| self.is_near(node))

@@ -101,6 +101,7 @@ fn a_unit_is_about_what_is_above_and_beneath_it() {
         device: device.clone(),
         subsystem: "x".into(),
         node: None,
+        words: Vec::new(),
     };
     let about = |device| {
         interest.tell(1, &NodeEvent::Device(event(device)));
@@ -229,4 +230,24 @@ fn what_is_beside_the_paths_of_the_policy_wakes_nobody() {
     let told: Vec<_> = interest.directories.iter().map(|(path, told)| (path.as_str(), *told)).collect();
     let (entries, contents) = (Told::Entries, Told::Contents);
     assert_eq!(told, [("/dev", entries), ("/etc/vendor", contents), ("/opt", contents)]);
+}
+
+#[test]
+fn what_a_driver_says_is_kept_for_who_holds_its_device() {
+    let gpus = Woken::with(POLICY, true);
+    let heard = |name: &str| {
+        let device = gpus.node.devices_named(name).unwrap().remove(0);
+        gpus._watcher.uevents().of(&device).unwrap()
+    };
+    let words = |location: &str| Change::AnnounceWords { location: location.into(), words: "WEDGED=rebind".into() };
+    gpus.node.stop_clock(42_000);
+    gpus.by(words(&format!("{GPU}/drm/card0"))).unwrap();
+    let events = heard("card0");
+    assert_eq!((events.len(), events[0].millis, events[0].words[0].value.as_str()), (1, 42_000, "rebind"));
+    let usb = Woken::with(&policy_of("    hardware: [{subsystem: usb, use: offer}]\n"), false);
+    assert_eq!(usb.by(words(&format!("{GPU}/drm/card0"))), None);
+    let card = usb.node.devices_named("card0").unwrap().remove(0);
+    assert_eq!(usb._watcher.uevents().of(&card).unwrap(), [], "no plugin is about it");
+    gpus.node.apply(Change::RemoveDevice(format!("{GPU}/drm/card0"))).unwrap();
+    assert_eq!(gpus._watcher.uevents().of(&card).unwrap(), []);
 }

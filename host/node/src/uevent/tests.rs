@@ -11,13 +11,19 @@ fn device(action: DeviceAction, location: &str, subsystem: &str, node: Option<&s
         device: DevicePath::at(&format!("sys/devices/{location}")).unwrap(),
         subsystem: subsystem.to_owned(),
         node: node.map(str::to_owned),
+        words: Vec::new(),
     })
 }
 
 #[test]
 fn the_kernels_words_are_understood() {
-    let change = device(DeviceAction::Change, "virtual/block/loop0", "block", Some("/dev/loop0"));
-    assert_eq!(parse(LOOP0.as_bytes()), [change]);
+    let NodeEvent::Device(change) = device(DeviceAction::Change, "virtual/block/loop0", "block", Some("/dev/loop0"))
+    else {
+        panic!()
+    };
+    let words = [("MAJOR", "7"), ("MINOR", "0"), ("DEVNAME", "loop0"), ("DEVTYPE", "disk")];
+    let words = words.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    assert_eq!(parse(LOOP0.as_bytes()), [NodeEvent::Device(DeviceEvent { words, ..change })]);
     let moved = "move@/devices/virtual/net/b\0ACTION=move\0DEVPATH_OLD=/devices/virtual/net/a\0SUBSYSTEM=net\0";
     let (gone, here) = ("virtual/net/a", "virtual/net/b");
     assert_eq!(
@@ -55,6 +61,23 @@ fn what_is_no_device_or_names_no_plain_path_is_nothing() {
     }
     let climbing = "add@/devices/a\0SUBSYSTEM=x\0DEVNAME=../etc/passwd\0";
     assert_eq!(parse(climbing.as_bytes()), [device(DeviceAction::Add, "a", "x", None)]);
+}
+
+/// As `drm_dev_wedged_event` sends it, and as `echo "change ID WEDGED=rebind" > uevent` is sent.
+#[test]
+fn only_a_driver_s_words_are_words() {
+    let words = |more: &str, action: &str| {
+        let text = format!("{action}@/devices/pci/drm/card0\0ACTION={action}\0SUBSYSTEM=drm\0{more}SEQNUM=9\0");
+        match parse(text.as_bytes()).remove(0) {
+            NodeEvent::Device(event) => event.words,
+            other => panic!("{other:?}"),
+        }
+    };
+    let said = [("WEDGED".to_owned(), "rebind,bus-reset".to_owned()), ("A".to_owned(), String::new())];
+    assert_eq!(words("WEDGED=rebind,bus-reset\0A=\0PID=7\0TASK=tenant\0", "change"), said);
+    assert_eq!(words("WEDGED=rebind\0", "add"), []);
+    assert_eq!(words("SYNTH_UUID=0\0WEDGED=rebind\0", "change"), []);
+    assert_eq!(words("SYNTH_ARG_WEDGED=rebind\0", "change"), []);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::message::question::{Argument, Value, questions};
 use crate::message::wire::{self, Function, answer::Answer as Given};
 use crate::socket::{MAX_DOWN, Socket};
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogLevel, NodeInfo, Uevent};
 use devgate_types::{CallError, DeviceHandle, HostFault, Limits, MountHandle, Mutex, NodeHandle};
 use std::collections::HashMap;
 use std::sync::Arc;

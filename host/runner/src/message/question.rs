@@ -2,7 +2,7 @@
 //! both ends.
 
 use super::wire::{self, Function, answer::Answer as Given};
-use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, NodeInfo, Uevent};
 use devgate_types::{ByteSize, DeviceHandle, MountHandle, NodeHandle, NodeKind, NodeNumber};
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ macro_rules! questions {
             KernelLogSince kernel_log_since(cursor: &str = name, most: u32 = length) -> LogBatch;
             ControlWrite control_write(device: DeviceHandle = handle, path: &str = name, to: &str = value) -> ();
             ClockNow clock_now() -> u64;
+            UeventsRecent uevents_recent(device: DeviceHandle = handle) -> Vec<Uevent>;
             StateLoad state_load() -> Vec<u8>;
             StateStore state_store(state: &[u8] = blob) -> ();
         }
@@ -148,6 +149,10 @@ values! {
     );
     NodeInfo = Node(Into::into, Into::into);
     LogBatch = Batch(Into::into, Into::into);
+    Vec<Uevent> = Uevents(
+        |all: Self| wire::Uevents { uevents: all.into_iter().map(Into::into).collect() },
+        |all: wire::Uevents| all.uevents.into_iter().map(Into::into).collect()
+    );
 }
 
 /// A value, or none.
@@ -198,5 +203,17 @@ impl From<wire::Batch> for LogBatch {
     fn from(wire::Batch { events, cursor, gap }: wire::Batch) -> Self {
         let event = |wire::Event { pattern, captures, micros }| LogEvent { pattern, captures, micros };
         Self { events: events.into_iter().map(event).collect(), cursor, gap }
+    }
+}
+
+impl From<Uevent> for wire::Uevent {
+    fn from(Uevent { millis, words }: Uevent) -> Self {
+        Self { millis, words: words.iter().map(Into::into).collect() }
+    }
+}
+
+impl From<wire::Uevent> for Uevent {
+    fn from(wire::Uevent { millis, words }: wire::Uevent) -> Self {
+        Self { millis, words: words.into_iter().map(Into::into).collect() }
     }
 }

@@ -27,6 +27,7 @@ fn interface(function: Function) -> Option<&'static str> {
         Function::Devices | Function::DeviceByName => Some("hardware"),
         Function::NodeAt | Function::Mount => Some("host-paths"),
         Function::FileText | Function::FileRead | Function::FileEntries => Some("files"),
+        Function::UeventsRecent => Some("uevents"),
         Function::KernelLogSince => Some("kernel-log"),
         Function::ControlWrite => Some("control"),
         Function::StateLoad | Function::StateStore => Some("state"),

@@ -42,6 +42,7 @@ fn ask(host: &mut dyn Capabilities) -> Vec<Property> {
         property("write", host.control_write(device, "reset", "1")),
         property("no-write", host.control_write(device, "reset", "2")),
         property("clock", host.clock_now()),
+        property("uevents", host.uevents_recent(device)),
         property("load", host.state_load()),
         property("store", host.state_store(&[1; 64 << 10])),
         property("config", host.config()),
@@ -136,7 +137,7 @@ fn limits() -> Limits {
 }
 
 fn call(lane: &mut Lane, call: &Call<'_>, host: &mut Fake) -> Result<(Output, Cost), Ended> {
-    let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
+    let imports = ["hardware", "host-paths", "files", "kernel-log", "control", "state", "uevents"];
     let imports = imports.map(|name| format!("devgate:plugin/{name}@0.1.0"));
     let wanted = Wanted::new(call, Interfaces::of(&imports), host);
     lane.call(&wanted, host)

@@ -1,8 +1,9 @@
 //! A node with many devices, each of which is like its number.
 
-use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, Denied, LogBatch, LogEvent, LogLevel, NodeInfo, Uevent};
 use devgate_types::{
     CallError, DeviceHandle, Failure, FailureKind, HostFault, Limits, MountHandle, NodeHandle, NodeKind, NodeNumber,
+    Property,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -135,6 +136,10 @@ impl Capabilities for Fake {
     }
     fn clock_now(&mut self) -> Answered<u64> {
         Ok(u64::MAX - 1)
+    }
+    fn uevents_recent(&mut self, device: DeviceHandle) -> Answered<Vec<Uevent>> {
+        let word = |n: u32| Property { name: format!("name-{n}"), value: "x".repeat(usize::try_from(n).unwrap()) };
+        Ok((0..device.0).map(|n| Uevent { millis: u64::MAX, words: (0..n).map(word).collect() }).collect())
     }
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         Ok(b"kept".into())

@@ -1,10 +1,10 @@
 //! The capabilities that make no handles: files, the time, the kernel's log, writing attributes, and the blob that survives restarts.
 
 use super::{answer, device};
-use crate::bindings::types::{Device, Error};
-use crate::bindings::{clock, control, files, kernel_log, state};
+use crate::bindings::types::{Device, Error, Property};
+use crate::bindings::{clock, control, files, kernel_log, state, uevents};
 use crate::state::CallState;
-use devgate_types::component::LogEvent;
+use devgate_types::component::{LogEvent, Uevent};
 use devgate_types::{Failure, FailureKind};
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -58,6 +58,16 @@ impl control::Host for CallState {
 impl clock::Host for CallState {
     fn now(&mut self) -> Result<u64> {
         self.ask_infallible(|host| host.clock_now())
+    }
+}
+
+impl uevents::Host for CallState {
+    fn recent(&mut self, target: Resource<Device>) -> Result<Result<Vec<uevents::Event>, Error>> {
+        let heard = answer!(self.ask(|host| host.uevents_recent(device(&target))));
+        let word = |word: devgate_types::Property| Property { name: word.name, value: word.value };
+        let event =
+            |event: Uevent| uevents::Event { time: event.millis, words: event.words.into_iter().map(word).collect() };
+        Ok(Ok(heard.into_iter().map(event).collect()))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::bindings::lifecycle::WithLifecycleIndices;
 use crate::bindings::parameters::WithParametersIndices;
 use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{
-    PluginComponentPre, clock, config, control, files, hardware, host_paths, kernel_log, log, state, types,
+    PluginComponentPre, clock, config, control, files, hardware, host_paths, kernel_log, log, state, types, uevents,
 };
 use crate::brief::message;
 use crate::clocks::Clocks;
@@ -69,6 +69,7 @@ fn linker(engine: &wasmtime::Engine, imports: &[String]) -> wasmtime::Result<Lin
             "types" => types::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
             "config" => config::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
             "clock" => clock::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
+            "uevents" => uevents::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
             "log" => log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
             "hardware" => hardware::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,
             "files" => files::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?,

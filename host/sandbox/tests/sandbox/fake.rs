@@ -3,12 +3,12 @@
 use devgate_sandbox::{LoadRequest, Loaded, load};
 use devgate_types::Grant;
 use devgate_types::component::{
-    Answered, Call, CallKind, Capabilities, Cost, Denied, LogBatch, LogEvent, LogLevel, NodeInfo, Output,
+    Answered, Call, CallKind, Capabilities, Cost, Denied, LogBatch, LogEvent, LogLevel, NodeInfo, Output, Uevent,
 };
 use devgate_types::load::{Contents, Inspection, LoadError, check_file};
 use devgate_types::{
     ByteSize, CallError, DeviceHandle, Failure, FailureKind, GuestFault, HostFault, Limit, Limits, MountHandle,
-    NodeHandle, NodeKind, NodeNumber, Unit,
+    NodeHandle, NodeKind, NodeNumber, Property, Unit,
 };
 use sha2::Digest;
 use std::sync::{Arc, Mutex};
@@ -241,6 +241,14 @@ impl Capabilities for Fake {
 
     fn clock_now(&mut self) -> Answered<u64> {
         Ok((1 << 40) + 7)
+    }
+
+    fn uevents_recent(&mut self, _: DeviceHandle) -> Answered<Vec<Uevent>> {
+        let word = |name: &str, value: &str| Property { name: name.into(), value: value.into() };
+        Ok(vec![
+            Uevent { millis: 1 << 40, words: vec![word("WEDGED", "none")] },
+            Uevent { millis: (1 << 40) + 1, words: vec![word("WEDGED", "rebind"), word("PID", "")] },
+        ])
     }
 
     fn state_load(&mut self) -> Answered<Vec<u8>> {

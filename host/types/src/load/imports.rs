@@ -11,7 +11,7 @@ pub const CONTRACT: &str = "0.1.0";
 /// Interfaces of the contract that every component has.
 const ALWAYS: [&str; 4] = ["types", "config", "log", "clock"];
 /// Interfaces of the contract that the policy grants and this version serves.
-const SERVED: [&str; 6] = ["hardware", "host-paths", "files", "kernel-log", "control", "state"];
+const SERVED: [&str; 7] = ["hardware", "host-paths", "files", "kernel-log", "control", "state", "uevents"];
 
 /// Interfaces of WASI 0.2 that are served with nothing behind them, so that components of any language start.
 pub const WASI: [&str; 15] = [

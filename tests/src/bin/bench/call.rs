@@ -4,7 +4,9 @@
 use crate::table::{Table, median_and_p99};
 use anyhow::anyhow;
 use devgate_runner::{LoadRequest, Programs, Runners};
-use devgate_types::component::{Answered, Call, CallKind, Capabilities, Component, LogBatch, LogLevel, NodeInfo};
+use devgate_types::component::{
+    Answered, Call, CallKind, Capabilities, Component, LogBatch, LogLevel, NodeInfo, Uevent,
+};
 use devgate_types::{DeviceHandle, Failure, FailureKind, Grant, Limits, MountHandle, NodeHandle, Unit};
 use std::sync::Arc;
 use std::time::Instant;
@@ -137,6 +139,9 @@ impl Capabilities for Nowhere {
     }
     fn clock_now(&mut self) -> Answered<u64> {
         Ok(0)
+    }
+    fn uevents_recent(&mut self, _: DeviceHandle) -> Answered<Vec<Uevent>> {
+        nothing()
     }
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         nothing()

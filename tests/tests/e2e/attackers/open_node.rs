@@ -1,7 +1,7 @@
 //! A host that checks nothing: each device, node and file is there, and each is given and written to.
 
-use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, LogLevel, NodeInfo};
-use devgate_types::{ByteSize, DeviceHandle, Limits, MountHandle, NodeHandle, NodeKind, NodeNumber};
+use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, LogLevel, NodeInfo, Uevent};
+use devgate_types::{ByteSize, DeviceHandle, Limits, MountHandle, NodeHandle, NodeKind, NodeNumber, Property};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -159,6 +159,10 @@ impl Capabilities for OpenNode {
     }
     fn clock_now(&mut self) -> Answered<u64> {
         Ok(1)
+    }
+    fn uevents_recent(&mut self, _: DeviceHandle) -> Answered<Vec<Uevent>> {
+        let words = vec![Property { name: "SAID".into(), value: "by a driver".into() }];
+        Ok(vec![Uevent { millis: 1, words }])
     }
     fn state_load(&mut self) -> Answered<Vec<u8>> {
         Ok(self.kept.blob.lock().unwrap_or_else(PoisonError::into_inner).clone())

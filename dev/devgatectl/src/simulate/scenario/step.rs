@@ -8,6 +8,7 @@ use devgate_fake_node::Change;
 use devgate_node::errno_of;
 use devgate_policy::yaml::{Node, Value};
 use devgate_types::escape;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -201,6 +202,12 @@ fn verb(item: &Item<'_>, beside: &dyn Fn(String) -> PathBuf) -> Option<Verb> {
         "node" => {
             let fields = fields("path number")?;
             Change::AddNode { path: fields.need("path")?, number: fields.need("number")? }
+        }
+        "announce" if item.is_map() => {
+            let fields = fields("device words")?;
+            let words: BTreeMap<String, String> = fields.need("words")?;
+            let words: Vec<_> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            Change::AnnounceWords { location: fields.need("device")?, words: words.join("\n") }
         }
         "unplug" => Change::RemoveDevice(Read::read(item)?),
         "remove-file" => Change::RemoveFile(Read::read(item)?),
