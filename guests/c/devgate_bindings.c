@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Imported Functions from `devgate:plugin/clock@0.1.1`
+
+__attribute__((__import_module__("devgate:plugin/clock@0.1.1"), __import_name__("now")))
+extern int64_t __wasm_import_devgate_plugin_clock_now(void);
+
 // Imported Functions from `devgate:plugin/types@0.1.0`
 
 __attribute__((__import_module__("devgate:plugin/types@0.1.0"), __import_name__("[method]device.duplicate")))
@@ -67,6 +72,11 @@ extern void __wasm_import_devgate_plugin_types_method_mount_source_path(int32_t,
 
 __attribute__((__import_module__("devgate:plugin/types@0.1.0"), __import_name__("[method]mount-source.writable")))
 extern int32_t __wasm_import_devgate_plugin_types_method_mount_source_writable(int32_t);
+
+// Imported Functions from `devgate:plugin/uevents@0.1.1`
+
+__attribute__((__import_module__("devgate:plugin/uevents@0.1.1"), __import_name__("recent")))
+extern void __wasm_import_devgate_plugin_uevents_recent(int32_t, uint8_t *);
 
 // Imported Functions from `devgate:plugin/config@0.1.0`
 
@@ -367,6 +377,11 @@ __attribute__((__aligned__(sizeof(void*))))
 static uint8_t RET_AREA[(11*sizeof(void*))];
 
 // Component Adapters
+
+uint64_t devgate_plugin_clock_now(void) {
+  int64_t ret = __wasm_import_devgate_plugin_clock_now();
+  return (uint64_t) (ret);
+}
 
 devgate_plugin_types_own_device_t devgate_plugin_types_method_device_duplicate(devgate_plugin_types_borrow_device_t self) {
   int32_t ret = __wasm_import_devgate_plugin_types_method_device_duplicate((self).__handle);
@@ -744,6 +759,37 @@ void devgate_plugin_types_method_mount_source_path(devgate_plugin_types_borrow_m
 bool devgate_plugin_types_method_mount_source_writable(devgate_plugin_types_borrow_mount_source_t self) {
   int32_t ret = __wasm_import_devgate_plugin_types_method_mount_source_writable((self).__handle);
   return ret;
+}
+
+bool devgate_plugin_uevents_recent(devgate_plugin_uevents_borrow_device_t target, devgate_plugin_uevents_list_event_t *ret, devgate_plugin_uevents_error_t *err) {
+  __attribute__((__aligned__(sizeof(void*))))
+  uint8_t ret_area[(6*sizeof(void*))];
+  uint8_t *ptr = (uint8_t *) &ret_area;
+  __wasm_import_devgate_plugin_uevents_recent((target).__handle, ptr);
+  devgate_plugin_uevents_result_list_event_error_t result;
+  switch ((int32_t) *((uint8_t*) (ptr + 0))) {
+    case 0: {
+      result.is_err = false;
+      result.val.ok = (devgate_plugin_uevents_list_event_t) { (devgate_plugin_uevents_event_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      break;
+    }
+    case 1: {
+      result.is_err = true;
+      result.val.err = (devgate_plugin_types_error_t) {
+        (devgate_plugin_types_error_kind_t) (int32_t) *((uint8_t*) (ptr + sizeof(void*))),
+        (devgate_bindings_string_t) (devgate_bindings_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (2*sizeof(void*))))), (*((size_t*) (ptr + (3*sizeof(void*))))) },
+        (devgate_bindings_string_t) (devgate_bindings_string_t) { (uint8_t*)(*((uint8_t **) (ptr + (4*sizeof(void*))))), (*((size_t*) (ptr + (5*sizeof(void*))))) },
+      };
+      break;
+    }
+  }
+  if (!result.is_err) {
+    *ret = result.val.ok;
+    return 1;
+  } else {
+    *err = result.val.err;
+    return 0;
+  }
 }
 
 void devgate_plugin_config_json(devgate_bindings_string_t *ret) {
@@ -1207,123 +1253,132 @@ void __component_type_object_force_link_devgate_bindings_public_use_in_this_comp
 __asm__(
     ".section \".custom_section.component-type:devgate-component\",\"\",@\n"
     ".ascii \"\\000asm\\015\\000\\001\\000\\000\\031\\026wit-component\"\n"
-    ".ascii \"-encoding\\004\\000\\007\\247\\025\\001A\\002\\001A\\034\\001BT\\001\"\n"
-    ".ascii \"m\\011\\006denied\\011not-found\\004gone\"\n"
-    ".ascii \"\\007invalid\\002io\\005limit\\004busy\\013u\"\n"
-    ".ascii \"nsupported\\005other\\004\\000\\012error\"\n"
-    ".ascii \"-kind\\003\\000\\000\\001r\\003\\004kind\\001\\004codes\\007\"\n"
-    ".ascii \"messages\\004\\000\\005error\\003\\000\\002\\001r\\002\\004n\"\n"
-    ".ascii \"ames\\005values\\004\\000\\010property\\003\\000\"\n"
-    ".ascii \"\\004\\004\\000\\006device\\003\\001\\001m\\002\\011characte\"\n"
-    ".ascii \"r\\005block\\004\\000\\011node-kind\\003\\000\\007\\004\\000\"\n"
-    ".ascii \"\\004node\\003\\001\\004\\000\\014mount-source\\003\\001\"\n"
-    ".ascii \"\\001q\\003\\007healthy\\000\\000\\011unhealthy\\001\"\n"
-    ".ascii \"s\\000\\007unknown\\001s\\000\\004\\000\\007verdict\\003\"\n"
-    ".ascii \"\\000\\013\\001i\\006\\001p\\015\\001i\\011\\001p\\017\\001p\\005\\001r\\004\\002ids\"\n"
-    ".ascii \"\\007backing\\016\\005nodes\\020\\012propert\"\n"
-    ".ascii \"ies\\021\\004\\000\\004unit\\003\\000\\022\\001p\\023\\001r\\004\\010res\"\n"
-    ".ascii \"ources\\005units\\024\\014shared-nod\"\n"
-    ".ascii \"es\\020\\012properties\\021\\004\\000\\004pool\\003\\000\"\n"
-    ".ascii \"\\025\\001i\\012\\001p\\027\\001ps\\001r\\005\\003env\\021\\006mount\"\n"
-    ".ascii \"s\\030\\013annotations\\021\\003cdi\\031\\012pro\"\n"
-    ".ascii \"perties\\021\\004\\000\\005edits\\003\\000\\032\\001h\\006\\001@\"\n"
-    ".ascii \"\\001\\004self\\034\\000\\015\\004\\000\\030[method]devi\"\n"
-    ".ascii \"ce.duplicate\\001\\035\\001@\\001\\004self\\034\\000\"\n"
-    ".ascii \"s\\004\\000\\023[method]device.name\\001\"\n"
-    ".ascii \"\\036\\004\\000\\030[method]device.subsy\"\n"
-    ".ascii \"stem\\001\\036\\001ks\\001@\\001\\004self\\034\\000\\037\\004\\000\\025[\"\n"
-    ".ascii \"method]device.driver\\001 \\004\\000\"\n"
-    ".ascii \"\\027[method]device.location\"\n"
-    ".ascii \"\\001\\036\\001ky\\001@\\001\\004self\\034\\000!\\004\\000\\030[meth\"\n"
-    ".ascii \"od]device.numa-node\\001\\\"\\001j\\001\"\n"
-    ".ascii \"s\\001\\003\\001@\\002\\004self\\034\\004paths\\000#\\004\\000\\030[\"\n"
-    ".ascii \"method]device.attribute\\001\"\n"
-    ".ascii \"$\\001p#\\001@\\002\\004self\\034\\005paths\\031\\000%\\004\\000\"\n"
-    ".ascii \"\\031[method]device.attribut\"\n"
-    ".ascii \"es\\001&\\001p}\\001j\\001'\\001\\003\\001@\\004\\004self\\034\\004p\"\n"
-    ".ascii \"aths\\006offsetw\\006lengthy\\000(\\004\\000\"\n"
-    ".ascii \"\\036[method]device.attribut\"\n"
-    ".ascii \"e-bytes\\001)\\001j\\001\\031\\001\\003\\001@\\002\\004self\\034\"\n"
-    ".ascii \"\\004paths\\000*\\004\\000\\026[method]devic\"\n"
-    ".ascii \"e.entries\\001+\\004\\000\\023[method]de\"\n"
-    ".ascii \"vice.link\\001$\\001j\\001\\015\\001\\003\\001@\\002\\004sel\"\n"
-    ".ascii \"f\\034\\004links\\000,\\004\\000\\026[method]dev\"\n"
-    ".ascii \"ice.related\\001-\\001k\\015\\001@\\001\\004self\"\n"
-    ".ascii \"\\034\\000.\\004\\000\\025[method]device.par\"\n"
-    ".ascii \"ent\\001/\\001j\\001\\016\\001\\003\\001@\\002\\004self\\034\\011sub\"\n"
-    ".ascii \"systems\\0000\\004\\000\\027[method]devi\"\n"
-    ".ascii \"ce.children\\0011\\001j\\001\\020\\001\\003\\001@\\001\\004s\"\n"
-    ".ascii \"elf\\034\\0002\\004\\000\\024[method]device.\"\n"
-    ".ascii \"nodes\\0013\\001h\\011\\001@\\001\\004self4\\000s\\004\\000\\021\"\n"
-    ".ascii \"[method]node.path\\0015\\001@\\001\\004s\"\n"
-    ".ascii \"elf4\\000\\010\\004\\000\\021[method]node.ki\"\n"
-    ".ascii \"nd\\0016\\001o\\002yy\\001@\\001\\004self4\\0007\\004\\000\\023[\"\n"
-    ".ascii \"method]node.number\\0018\\001o\\002s\"\n"
-    ".ascii \"s\\001k9\\001@\\001\\004self4\\000:\\004\\000\\022[metho\"\n"
-    ".ascii \"d]node.owner\\001;\\001h\\012\\001@\\001\\004sel\"\n"
-    ".ascii \"f<\\000s\\004\\000\\031[method]mount-sou\"\n"
-    ".ascii \"rce.path\\001=\\001@\\001\\004self<\\000\\177\\004\\000\\035\"\n"
-    ".ascii \"[method]mount-source.wri\"\n"
-    ".ascii \"table\\001>\\003\\000\\032devgate:plugin\"\n"
-    ".ascii \"/types@0.1.0\\005\\000\\001B\\002\\001@\\000\\000s\\004\\000\"\n"
-    ".ascii \"\\004json\\001\\000\\003\\000\\033devgate:plugin\"\n"
-    ".ascii \"/config@0.1.0\\005\\001\\001B\\004\\001m\\004\\005de\"\n"
-    ".ascii \"bug\\004info\\004warn\\005error\\004\\000\\005le\"\n"
-    ".ascii \"vel\\003\\000\\000\\001@\\002\\005level\\001\\007message\"\n"
-    ".ascii \"s\\001\\000\\004\\000\\005write\\001\\002\\003\\000\\030devgate:\"\n"
-    ".ascii \"plugin/log@0.1.0\\005\\002\\002\\003\\000\\000\\005e\"\n"
-    ".ascii \"rror\\002\\003\\000\\000\\006device\\001B\\014\\002\\003\\002\\001\\003\\004\"\n"
-    ".ascii \"\\000\\005error\\003\\000\\000\\002\\003\\002\\001\\004\\004\\000\\006device\"\n"
-    ".ascii \"\\003\\000\\002\\001i\\003\\001p\\004\\001j\\001\\005\\001\\001\\001@\\001\\011subsy\"\n"
-    ".ascii \"stems\\000\\006\\004\\000\\007devices\\001\\007\\001j\\001\\004\\001\"\n"
-    ".ascii \"\\001\\001@\\002\\011subsystems\\004names\\000\\010\\004\"\n"
-    ".ascii \"\\000\\016device-by-name\\001\\011\\003\\000\\035dev\"\n"
-    ".ascii \"gate:plugin/hardware@0.1\"\n"
-    ".ascii \".0\\005\\005\\001B\\010\\002\\003\\002\\001\\003\\004\\000\\005error\\003\\000\\000\\002\"\n"
-    ".ascii \"\\003\\002\\001\\004\\004\\000\\006device\\003\\000\\002\\001h\\003\\001j\\000\\001\\001\"\n"
-    ".ascii \"\\001@\\003\\006target\\004\\004paths\\005values\"\n"
-    ".ascii \"\\000\\005\\004\\000\\005write\\001\\006\\003\\000\\034devgate:p\"\n"
-    ".ascii \"lugin/control@0.1.0\\005\\006\\002\\003\\000\"\n"
-    ".ascii \"\\000\\004node\\002\\003\\000\\000\\014mount-source\\001\"\n"
-    ".ascii \"B\\016\\002\\003\\002\\001\\003\\004\\000\\005error\\003\\000\\000\\002\\003\\002\\001\\007\\004\"\n"
-    ".ascii \"\\000\\004node\\003\\000\\002\\002\\003\\002\\001\\010\\004\\000\\014mount-s\"\n"
-    ".ascii \"ource\\003\\000\\004\\001i\\003\\001j\\001\\006\\001\\001\\001@\\001\\004pat\"\n"
-    ".ascii \"hs\\000\\007\\004\\000\\007node-at\\001\\010\\001i\\005\\001j\\001\\011\\001\"\n"
-    ".ascii \"\\001\\001@\\001\\004names\\000\\012\\004\\000\\005mount\\001\\013\\003\\000\"\n"
-    ".ascii \"\\037devgate:plugin/host-pat\"\n"
-    ".ascii \"hs@0.1.0\\005\\011\\001B\\015\\002\\003\\002\\001\\003\\004\\000\\005err\"\n"
-    ".ascii \"or\\003\\000\\000\\001j\\001s\\001\\001\\001@\\001\\004paths\\000\\002\\004\\000\"\n"
-    ".ascii \"\\004text\\001\\003\\001p}\\001j\\001\\004\\001\\001\\001@\\003\\004path\"\n"
-    ".ascii \"s\\006offsetw\\006lengthy\\000\\005\\004\\000\\004re\"\n"
-    ".ascii \"ad\\001\\006\\001ps\\001j\\001\\007\\001\\001\\001@\\001\\004paths\\000\\010\"\n"
-    ".ascii \"\\004\\000\\007entries\\001\\011\\003\\000\\032devgate:p\"\n"
-    ".ascii \"lugin/files@0.1.0\\005\\012\\001B\\013\\002\\003\"\n"
-    ".ascii \"\\002\\001\\003\\004\\000\\005error\\003\\000\\000\\001ps\\001r\\003\\007pat\"\n"
-    ".ascii \"terny\\010captures\\002\\004timew\\004\\000\\005\"\n"
-    ".ascii \"event\\003\\000\\003\\001p\\004\\001r\\003\\006events\\005\\006c\"\n"
-    ".ascii \"ursors\\003gap\\177\\004\\000\\005batch\\003\\000\\006\\001j\"\n"
-    ".ascii \"\\001\\007\\001\\001\\001@\\002\\006cursors\\004mosty\\000\\010\\004\"\n"
-    ".ascii \"\\000\\005since\\001\\011\\003\\000\\037devgate:plug\"\n"
-    ".ascii \"in/kernel-log@0.1.0\\005\\013\\001B\\011\"\n"
-    ".ascii \"\\002\\003\\002\\001\\003\\004\\000\\005error\\003\\000\\000\\001p}\\001j\\001\\002\\001\"\n"
-    ".ascii \"\\001\\001@\\000\\000\\003\\004\\000\\004load\\001\\004\\001j\\000\\001\\001\\001@\\001\\004\"\n"
-    ".ascii \"blob\\002\\000\\005\\004\\000\\005store\\001\\006\\003\\000\\032devg\"\n"
-    ".ascii \"ate:plugin/state@0.1.0\\005\\014\"\n"
-    ".ascii \"\\002\\003\\000\\000\\004pool\\002\\003\\000\\000\\004unit\\002\\003\\000\\000\\007v\"\n"
-    ".ascii \"erdict\\002\\003\\000\\000\\005edits\\001B\\026\\002\\003\\002\\001\\003\"\n"
-    ".ascii \"\\004\\000\\005error\\003\\000\\000\\002\\003\\002\\001\\015\\004\\000\\004pool\\003\"\n"
-    ".ascii \"\\000\\002\\002\\003\\002\\001\\016\\004\\000\\004unit\\003\\000\\004\\002\\003\\002\\001\\017\\004\\000\"\n"
-    ".ascii \"\\007verdict\\003\\000\\006\\002\\003\\002\\001\\020\\004\\000\\005edits\"\n"
-    ".ascii \"\\003\\000\\010\\001p\\003\\001j\\001\\012\\001\\001\\001@\\000\\000\\013\\004\\000\\011enum\"\n"
-    ".ascii \"erate\\001\\014\\001p\\005\\001p\\007\\001j\\001\\016\\001\\001\\001@\\002\\010r\"\n"
-    ".ascii \"esources\\005units\\015\\000\\017\\004\\000\\006heal\"\n"
-    ".ascii \"th\\001\\020\\001j\\001\\011\\001\\001\\001@\\002\\010resources\\005\"\n"
-    ".ascii \"units\\015\\000\\021\\004\\000\\010allocate\\001\\022\\004\\000\\033\"\n"
-    ".ascii \"devgate:plugin/plugin@0.\"\n"
-    ".ascii \"1.0\\005\\021\\004\\000\\023devgate:c/compon\"\n"
-    ".ascii \"ent\\004\\000\\013\\017\\001\\000\\011component\\003\\000\\000\\000/\"\n"
-    ".ascii \"\\011producers\\001\\014processed-by\"\n"
-    ".ascii \"\\001\\015wit-component\\0070.258.3\"\n"
+    ".ascii \"-encoding\\004\\000\\007\\375\\026\\001A\\002\\001A!\\001B\\002\\001\"\n"
+    ".ascii \"@\\000\\000w\\004\\000\\003now\\001\\000\\003\\000\\032devgate:p\"\n"
+    ".ascii \"lugin/clock@0.1.1\\005\\000\\001BT\\001m\"\n"
+    ".ascii \"\\011\\006denied\\011not-found\\004gone\\007\"\n"
+    ".ascii \"invalid\\002io\\005limit\\004busy\\013un\"\n"
+    ".ascii \"supported\\005other\\004\\000\\012error-\"\n"
+    ".ascii \"kind\\003\\000\\000\\001r\\003\\004kind\\001\\004codes\\007m\"\n"
+    ".ascii \"essages\\004\\000\\005error\\003\\000\\002\\001r\\002\\004na\"\n"
+    ".ascii \"mes\\005values\\004\\000\\010property\\003\\000\\004\"\n"
+    ".ascii \"\\004\\000\\006device\\003\\001\\001m\\002\\011character\"\n"
+    ".ascii \"\\005block\\004\\000\\011node-kind\\003\\000\\007\\004\\000\\004\"\n"
+    ".ascii \"node\\003\\001\\004\\000\\014mount-source\\003\\001\\001\"\n"
+    ".ascii \"q\\003\\007healthy\\000\\000\\011unhealthy\\001s\"\n"
+    ".ascii \"\\000\\007unknown\\001s\\000\\004\\000\\007verdict\\003\\000\"\n"
+    ".ascii \"\\013\\001i\\006\\001p\\015\\001i\\011\\001p\\017\\001p\\005\\001r\\004\\002ids\\007\"\n"
+    ".ascii \"backing\\016\\005nodes\\020\\012properti\"\n"
+    ".ascii \"es\\021\\004\\000\\004unit\\003\\000\\022\\001p\\023\\001r\\004\\010reso\"\n"
+    ".ascii \"urces\\005units\\024\\014shared-node\"\n"
+    ".ascii \"s\\020\\012properties\\021\\004\\000\\004pool\\003\\000\\025\"\n"
+    ".ascii \"\\001i\\012\\001p\\027\\001ps\\001r\\005\\003env\\021\\006mounts\"\n"
+    ".ascii \"\\030\\013annotations\\021\\003cdi\\031\\012prop\"\n"
+    ".ascii \"erties\\021\\004\\000\\005edits\\003\\000\\032\\001h\\006\\001@\\001\"\n"
+    ".ascii \"\\004self\\034\\000\\015\\004\\000\\030[method]devic\"\n"
+    ".ascii \"e.duplicate\\001\\035\\001@\\001\\004self\\034\\000s\"\n"
+    ".ascii \"\\004\\000\\023[method]device.name\\001\\036\"\n"
+    ".ascii \"\\004\\000\\030[method]device.subsys\"\n"
+    ".ascii \"tem\\001\\036\\001ks\\001@\\001\\004self\\034\\000\\037\\004\\000\\025[m\"\n"
+    ".ascii \"ethod]device.driver\\001 \\004\\000\\027\"\n"
+    ".ascii \"[method]device.location\\001\"\n"
+    ".ascii \"\\036\\001ky\\001@\\001\\004self\\034\\000!\\004\\000\\030[metho\"\n"
+    ".ascii \"d]device.numa-node\\001\\\"\\001j\\001s\"\n"
+    ".ascii \"\\001\\003\\001@\\002\\004self\\034\\004paths\\000#\\004\\000\\030[m\"\n"
+    ".ascii \"ethod]device.attribute\\001$\"\n"
+    ".ascii \"\\001p#\\001@\\002\\004self\\034\\005paths\\031\\000%\\004\\000\\031\"\n"
+    ".ascii \"[method]device.attribute\"\n"
+    ".ascii \"s\\001&\\001p}\\001j\\001'\\001\\003\\001@\\004\\004self\\034\\004pa\"\n"
+    ".ascii \"ths\\006offsetw\\006lengthy\\000(\\004\\000\\036\"\n"
+    ".ascii \"[method]device.attribute\"\n"
+    ".ascii \"-bytes\\001)\\001j\\001\\031\\001\\003\\001@\\002\\004self\\034\\004\"\n"
+    ".ascii \"paths\\000*\\004\\000\\026[method]device\"\n"
+    ".ascii \".entries\\001+\\004\\000\\023[method]dev\"\n"
+    ".ascii \"ice.link\\001$\\001j\\001\\015\\001\\003\\001@\\002\\004self\"\n"
+    ".ascii \"\\034\\004links\\000,\\004\\000\\026[method]devi\"\n"
+    ".ascii \"ce.related\\001-\\001k\\015\\001@\\001\\004self\\034\"\n"
+    ".ascii \"\\000.\\004\\000\\025[method]device.pare\"\n"
+    ".ascii \"nt\\001/\\001j\\001\\016\\001\\003\\001@\\002\\004self\\034\\011subs\"\n"
+    ".ascii \"ystems\\0000\\004\\000\\027[method]devic\"\n"
+    ".ascii \"e.children\\0011\\001j\\001\\020\\001\\003\\001@\\001\\004se\"\n"
+    ".ascii \"lf\\034\\0002\\004\\000\\024[method]device.n\"\n"
+    ".ascii \"odes\\0013\\001h\\011\\001@\\001\\004self4\\000s\\004\\000\\021[\"\n"
+    ".ascii \"method]node.path\\0015\\001@\\001\\004se\"\n"
+    ".ascii \"lf4\\000\\010\\004\\000\\021[method]node.kin\"\n"
+    ".ascii \"d\\0016\\001o\\002yy\\001@\\001\\004self4\\0007\\004\\000\\023[m\"\n"
+    ".ascii \"ethod]node.number\\0018\\001o\\002ss\"\n"
+    ".ascii \"\\001k9\\001@\\001\\004self4\\000:\\004\\000\\022[method\"\n"
+    ".ascii \"]node.owner\\001;\\001h\\012\\001@\\001\\004self\"\n"
+    ".ascii \"<\\000s\\004\\000\\031[method]mount-sour\"\n"
+    ".ascii \"ce.path\\001=\\001@\\001\\004self<\\000\\177\\004\\000\\035[\"\n"
+    ".ascii \"method]mount-source.writ\"\n"
+    ".ascii \"able\\001>\\003\\000\\032devgate:plugin/\"\n"
+    ".ascii \"types@0.1.0\\005\\001\\002\\003\\000\\001\\005error\\002\"\n"
+    ".ascii \"\\003\\000\\001\\006device\\002\\003\\000\\001\\010property\\001\"\n"
+    ".ascii \"B\\016\\002\\003\\002\\001\\002\\004\\000\\005error\\003\\000\\000\\002\\003\\002\\001\\003\\004\"\n"
+    ".ascii \"\\000\\006device\\003\\000\\002\\002\\003\\002\\001\\004\\004\\000\\010prope\"\n"
+    ".ascii \"rty\\003\\000\\004\\001p\\005\\001r\\002\\004timew\\005words\"\n"
+    ".ascii \"\\006\\004\\000\\005event\\003\\000\\007\\001h\\003\\001p\\010\\001j\\001\\012\\001\\001\"\n"
+    ".ascii \"\\001@\\001\\006target\\011\\000\\013\\004\\000\\006recent\\001\\014\"\n"
+    ".ascii \"\\003\\000\\034devgate:plugin/uevent\"\n"
+    ".ascii \"s@0.1.1\\005\\005\\001B\\002\\001@\\000\\000s\\004\\000\\004json\"\n"
+    ".ascii \"\\001\\000\\003\\000\\033devgate:plugin/conf\"\n"
+    ".ascii \"ig@0.1.0\\005\\006\\001B\\004\\001m\\004\\005debug\\004i\"\n"
+    ".ascii \"nfo\\004warn\\005error\\004\\000\\005level\\003\\000\"\n"
+    ".ascii \"\\000\\001@\\002\\005level\\001\\007messages\\001\\000\\004\\000\"\n"
+    ".ascii \"\\005write\\001\\002\\003\\000\\030devgate:plugi\"\n"
+    ".ascii \"n/log@0.1.0\\005\\007\\001B\\014\\002\\003\\002\\001\\002\\004\\000\\005\"\n"
+    ".ascii \"error\\003\\000\\000\\002\\003\\002\\001\\003\\004\\000\\006device\\003\\000\"\n"
+    ".ascii \"\\002\\001i\\003\\001p\\004\\001j\\001\\005\\001\\001\\001@\\001\\011subsyst\"\n"
+    ".ascii \"ems\\000\\006\\004\\000\\007devices\\001\\007\\001j\\001\\004\\001\\001\\001\"\n"
+    ".ascii \"@\\002\\011subsystems\\004names\\000\\010\\004\\000\\016\"\n"
+    ".ascii \"device-by-name\\001\\011\\003\\000\\035devga\"\n"
+    ".ascii \"te:plugin/hardware@0.1.0\"\n"
+    ".ascii \"\\005\\010\\001B\\010\\002\\003\\002\\001\\002\\004\\000\\005error\\003\\000\\000\\002\\003\\002\"\n"
+    ".ascii \"\\001\\003\\004\\000\\006device\\003\\000\\002\\001h\\003\\001j\\000\\001\\001\\001@\"\n"
+    ".ascii \"\\003\\006target\\004\\004paths\\005values\\000\\005\"\n"
+    ".ascii \"\\004\\000\\005write\\001\\006\\003\\000\\034devgate:plu\"\n"
+    ".ascii \"gin/control@0.1.0\\005\\011\\002\\003\\000\\001\\004\"\n"
+    ".ascii \"node\\002\\003\\000\\001\\014mount-source\\001B\\016\"\n"
+    ".ascii \"\\002\\003\\002\\001\\002\\004\\000\\005error\\003\\000\\000\\002\\003\\002\\001\\012\\004\\000\\004\"\n"
+    ".ascii \"node\\003\\000\\002\\002\\003\\002\\001\\013\\004\\000\\014mount-sou\"\n"
+    ".ascii \"rce\\003\\000\\004\\001i\\003\\001j\\001\\006\\001\\001\\001@\\001\\004paths\"\n"
+    ".ascii \"\\000\\007\\004\\000\\007node-at\\001\\010\\001i\\005\\001j\\001\\011\\001\\001\\001\"\n"
+    ".ascii \"@\\001\\004names\\000\\012\\004\\000\\005mount\\001\\013\\003\\000\\037d\"\n"
+    ".ascii \"evgate:plugin/host-paths\"\n"
+    ".ascii \"@0.1.0\\005\\014\\001B\\015\\002\\003\\002\\001\\002\\004\\000\\005error\"\n"
+    ".ascii \"\\003\\000\\000\\001j\\001s\\001\\001\\001@\\001\\004paths\\000\\002\\004\\000\\004t\"\n"
+    ".ascii \"ext\\001\\003\\001p}\\001j\\001\\004\\001\\001\\001@\\003\\004paths\\006\"\n"
+    ".ascii \"offsetw\\006lengthy\\000\\005\\004\\000\\004read\"\n"
+    ".ascii \"\\001\\006\\001ps\\001j\\001\\007\\001\\001\\001@\\001\\004paths\\000\\010\\004\\000\"\n"
+    ".ascii \"\\007entries\\001\\011\\003\\000\\032devgate:plu\"\n"
+    ".ascii \"gin/files@0.1.0\\005\\015\\001B\\013\\002\\003\\002\\001\"\n"
+    ".ascii \"\\002\\004\\000\\005error\\003\\000\\000\\001ps\\001r\\003\\007patte\"\n"
+    ".ascii \"rny\\010captures\\002\\004timew\\004\\000\\005ev\"\n"
+    ".ascii \"ent\\003\\000\\003\\001p\\004\\001r\\003\\006events\\005\\006cur\"\n"
+    ".ascii \"sors\\003gap\\177\\004\\000\\005batch\\003\\000\\006\\001j\\001\\007\"\n"
+    ".ascii \"\\001\\001\\001@\\002\\006cursors\\004mosty\\000\\010\\004\\000\\005\"\n"
+    ".ascii \"since\\001\\011\\003\\000\\037devgate:plugin\"\n"
+    ".ascii \"/kernel-log@0.1.0\\005\\016\\001B\\011\\002\\003\"\n"
+    ".ascii \"\\002\\001\\002\\004\\000\\005error\\003\\000\\000\\001p}\\001j\\001\\002\\001\\001\\001\"\n"
+    ".ascii \"@\\000\\000\\003\\004\\000\\004load\\001\\004\\001j\\000\\001\\001\\001@\\001\\004bl\"\n"
+    ".ascii \"ob\\002\\000\\005\\004\\000\\005store\\001\\006\\003\\000\\032devgat\"\n"
+    ".ascii \"e:plugin/state@0.1.0\\005\\017\\002\\003\"\n"
+    ".ascii \"\\000\\001\\004pool\\002\\003\\000\\001\\004unit\\002\\003\\000\\001\\007ver\"\n"
+    ".ascii \"dict\\002\\003\\000\\001\\005edits\\001B\\026\\002\\003\\002\\001\\002\\004\\000\"\n"
+    ".ascii \"\\005error\\003\\000\\000\\002\\003\\002\\001\\020\\004\\000\\004pool\\003\\000\\002\"\n"
+    ".ascii \"\\002\\003\\002\\001\\021\\004\\000\\004unit\\003\\000\\004\\002\\003\\002\\001\\022\\004\\000\\007v\"\n"
+    ".ascii \"erdict\\003\\000\\006\\002\\003\\002\\001\\023\\004\\000\\005edits\\003\\000\"\n"
+    ".ascii \"\\010\\001p\\003\\001j\\001\\012\\001\\001\\001@\\000\\000\\013\\004\\000\\011enumer\"\n"
+    ".ascii \"ate\\001\\014\\001p\\005\\001p\\007\\001j\\001\\016\\001\\001\\001@\\002\\010res\"\n"
+    ".ascii \"ources\\005units\\015\\000\\017\\004\\000\\006health\"\n"
+    ".ascii \"\\001\\020\\001j\\001\\011\\001\\001\\001@\\002\\010resources\\005un\"\n"
+    ".ascii \"its\\015\\000\\021\\004\\000\\010allocate\\001\\022\\004\\000\\033de\"\n"
+    ".ascii \"vgate:plugin/plugin@0.1.\"\n"
+    ".ascii \"0\\005\\024\\004\\000\\023devgate:c/componen\"\n"
+    ".ascii \"t\\004\\000\\013\\017\\001\\000\\011component\\003\\000\\000\\000/\\011p\"\n"
+    ".ascii \"roducers\\001\\014processed-by\\001\\015\"\n"
+    ".ascii \"wit-component\\0070.258.3\"\n"
     ".text\n");
 
 void __component_type_object_force_link_devgate_bindings(void) {}

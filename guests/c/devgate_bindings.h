@@ -257,6 +257,38 @@ typedef struct {
   devgate_bindings_tuple2_string_string_t val;
 } devgate_bindings_option_tuple2_string_string_t;
 
+typedef devgate_plugin_types_error_t devgate_plugin_uevents_error_t;
+
+typedef devgate_plugin_types_property_t devgate_plugin_uevents_property_t;
+
+typedef struct {
+  devgate_plugin_uevents_property_t *ptr;
+  size_t len;
+} devgate_plugin_uevents_list_property_t;
+
+typedef struct devgate_plugin_uevents_event_t {
+  // When the host heard it, in milliseconds since boot, as `clock` has them.
+  uint64_t   time;
+  // What it says, but for what each says (`ACTION`, `DEVPATH`, `SEQNUM`, `SUBSYSTEM`) and what names a process (`PID`, `TASK`): at
+  // most 64 words, of at most 2,048 bytes together.
+  devgate_plugin_uevents_list_property_t   words;
+} devgate_plugin_uevents_event_t;
+
+typedef devgate_plugin_types_borrow_device_t devgate_plugin_uevents_borrow_device_t;
+
+typedef struct {
+  devgate_plugin_uevents_event_t *ptr;
+  size_t len;
+} devgate_plugin_uevents_list_event_t;
+
+typedef struct {
+  bool is_err;
+  union {
+    devgate_plugin_uevents_list_event_t ok;
+    devgate_plugin_uevents_error_t err;
+  } val;
+} devgate_plugin_uevents_result_list_event_error_t;
+
 typedef uint8_t devgate_plugin_log_level_t;
 
 #define DEVGATE_PLUGIN_LOG_LEVEL_DEBUG 0
@@ -563,6 +595,11 @@ typedef struct {
   } val;
 } exports_devgate_plugin_plugin_result_edits_error_t;
 
+// Imported Functions from `devgate:plugin/clock@0.1.1`
+// Milliseconds since the node was started, its sleep included (CLOCK_BOOTTIME): a thousandth of `kernel-log`'s `time`, on a node that
+// does not sleep, so that the two are compared. On a recorded node it is never before what that node's kernel said last.
+extern uint64_t devgate_plugin_clock_now(void);
+
 // Imported Functions from `devgate:plugin/types@0.1.0`
 // Another handle to the same device: an own handle can be given away only once, and several units may be
 // backed by one device (partitions, shared functions).
@@ -616,6 +653,14 @@ extern bool devgate_plugin_types_method_node_owner(devgate_plugin_types_borrow_n
 extern void devgate_plugin_types_method_mount_source_path(devgate_plugin_types_borrow_mount_source_t self, devgate_bindings_string_t *ret);
 // Whether the policy allows it to be mounted writable.
 extern bool devgate_plugin_types_method_mount_source_writable(devgate_plugin_types_borrow_mount_source_t self);
+
+// Imported Functions from `devgate:plugin/uevents@0.1.1`
+// The `change` events of the device itself, newest last and at most 16: where several have the same words, the last of them.
+// What a program has the kernel say (`udevadm trigger`) is left out. They are kept since the host was started, the policy grants
+// it, the device came (a driver that is bound anew makes its devices anew) or events were lost, whichever was last: none outlives
+// a restart of the host.
+// Fails with `gone`, and with `unsupported` where this host is told of no events.
+extern bool devgate_plugin_uevents_recent(devgate_plugin_uevents_borrow_device_t target, devgate_plugin_uevents_list_event_t *ret, devgate_plugin_uevents_error_t *err);
 
 // Imported Functions from `devgate:plugin/config@0.1.0`
 // As JSON, at most 64 KiB; `null` where there is nothing.

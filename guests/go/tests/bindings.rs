@@ -14,6 +14,8 @@ use wit_bindgen_core::wit_parser::Resolve;
 const BASE: &str = "
     include devgate:plugin/component@0.1.0;
     include devgate:plugin/capabilities@0.1.0;
+    import devgate:plugin/clock@0.1.1;
+    import devgate:plugin/uevents@0.1.1;
 ";
 /// What a component may export besides, each by itself: the interface and its version. Each is a package of that name, with what is
 /// written by hand: what the generated exports call.

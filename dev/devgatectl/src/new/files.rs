@@ -134,7 +134,9 @@ const GO: [File; 8] = [
     ("widget.go", example!("go/widget.go"), Form::Code),
 ];
 /// Beside them, all that a component in Go is built of.
-const GO_MODULE: [File; 43] = [
+const GO_MODULE: [File; 47] = [
+    go!("bindings/devgate_plugin_clock/empty.s"),
+    go!("bindings/devgate_plugin_clock/wit_bindings.go"),
     go!("bindings/devgate_plugin_config/empty.s"),
     go!("bindings/devgate_plugin_config/wit_bindings.go"),
     go!("bindings/devgate_plugin_control/empty.s"),
@@ -155,6 +157,8 @@ const GO_MODULE: [File; 43] = [
     go!("bindings/devgate_plugin_state/wit_bindings.go"),
     go!("bindings/devgate_plugin_types/empty.s"),
     go!("bindings/devgate_plugin_types/wit_bindings.go"),
+    go!("bindings/devgate_plugin_uevents/empty.s"),
+    go!("bindings/devgate_plugin_uevents/wit_bindings.go"),
     go!("bindings/export_devgate_plugin_plugin/component.go"),
     go!("bindings/wit_exports/wit_exports.go"),
     go!("conditions/conditions.go"),

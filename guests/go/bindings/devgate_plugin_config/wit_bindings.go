@@ -2,6 +2,7 @@
 //
 // This code was generated from the following packages:
 //     devgate:plugin@0.1.0
+//     devgate:plugin@0.1.1
 //     devgate:go
 
 package devgate_plugin_config
