@@ -185,7 +185,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 
 /// The capabilities that a policy must grant, by their short names, and those that it may.
 fn grantable(imports: &[String], optional: &[String]) -> String {
-    let always = ["types", "config", "log"];
+    let always = ["types", "config", "log", "clock"];
     let ours = |import: &str| Some(import.strip_prefix("devgate:plugin/")?.split('@').next()?.to_owned());
     let names = imports.iter().filter_map(|import| ours(import)).filter(|name| !always.contains(&name.as_str()));
     let (optional, needed): (Vec<String>, Vec<String>) = names.partition(|name| optional.contains(name));

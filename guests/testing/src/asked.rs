@@ -309,7 +309,7 @@ impl Host for Asked {
     }
 
     fn uevents_recent(&mut self, device: u32) -> Result<Vec<uevents::Event>, Error> {
-        self.must_be_granted("uevents");
+        self.must_be_granted("uevents")?;
         let events = self.ask([], move |host, []| host.uevents_recent(DeviceHandle(device)))?;
         let word = |word: devgate_types::Property| Property { name: word.name, value: word.value };
         let event =

@@ -237,9 +237,11 @@ async fn between_pods(world: &World) -> anyhow::Result<()> {
     let (prepare, release) = (timed(admitted()).await?, timed(released()).await?);
     for (prepare, release) in spread(prepare).zip(spread(release)) {
         let (done, killed) = tokio::join!(admitted(), world.kill(When::After(prepare)));
-        (done?, killed?);
+        done?;
+        killed?;
         let (done, killed) = tokio::join!(released(), world.kill(When::After(release)));
-        (done?, killed?);
+        done?;
+        killed?;
     }
     Ok(())
 }

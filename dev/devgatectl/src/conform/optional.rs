@@ -68,7 +68,7 @@ fn without(policy: &PluginPolicy, interfaces: &[&str]) -> PluginPolicy {
     policy.limits.deadline = policy.limits.deadline.max(TIMEOUT);
     for interface in interfaces {
         match *interface {
-            "hardware" => policy.hardware.clear(),
+            "hardware" | "uevents" => policy.hardware.clear(),
             "host-paths" => {
                 policy.host_nodes = HostNodes::default();
                 policy.containers.mounts.clear();

@@ -5,7 +5,7 @@
 //! are granted, and one of another type is refused as it is there.
 
 use crate::bindings::types::{Device, Error, MountSource, Node};
-use crate::bindings::{control, files, hardware, host_paths, kernel_log, state};
+use crate::bindings::{control, files, hardware, host_paths, kernel_log, state, uevents};
 use crate::state::CallState;
 use devgate_types::load::{Interface, NOT_GRANTED};
 use devgate_types::{Failure, FailureKind};
@@ -21,6 +21,7 @@ pub(super) fn add(linker: &mut Linker<CallState>, interfaces: &[String]) -> Resu
             "kernel-log" => kernel_log::add_to_linker::<_, Refusing>(linker, refusing)?,
             "control" => control::add_to_linker::<_, Refusing>(linker, refusing)?,
             "state" => state::add_to_linker::<_, Refusing>(linker, refusing)?,
+            "uevents" => uevents::add_to_linker::<_, Refusing>(linker, refusing)?,
             "host-paths" => host_paths::add_to_linker::<_, Refusing>(linker, refusing)?,
             _ => {}
         }
@@ -93,6 +94,12 @@ impl kernel_log::Host for NotGranted<'_> {
 impl control::Host for NotGranted<'_> {
     fn write(&mut self, _: Resource<Device>, _: String, _: String) -> Result<Result<(), Error>> {
         self.refuse("control")
+    }
+}
+
+impl uevents::Host for NotGranted<'_> {
+    fn recent(&mut self, _: Resource<Device>) -> Result<Result<Vec<uevents::Event>, Error>> {
+        self.refuse("uevents")
     }
 }
 
