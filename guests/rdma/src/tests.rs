@@ -251,7 +251,7 @@ fn what_the_policy_does_not_give_is_said() {
 
 /// Nothing but the devices: what is not granted is not missed.
 #[test]
-fn the_time_the_state_and_rdma_cm_need_not_be_granted() {
+fn the_boot_the_state_and_rdma_cm_need_not_be_granted() {
     let is_kept =
         |line: &&str| !["files:", "state:", "host-nodes:"].iter().any(|key| line.trim_start().starts_with(key));
     let policy: String = POLICY.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
@@ -260,5 +260,5 @@ fn the_time_the_state_and_rdma_cm_need_not_be_granted() {
     assert_eq!(survey.ids(IB).len(), 8, "{survey}");
     assert!(survey.units.iter().all(devgate_testing::Unit::is_healthy) && survey.denied.is_empty(), "{survey}");
     let warned = survey.said.iter().any(|said| said.level == devgate_testing::LogLevel::Warn);
-    assert!(!warned && survey.has_said("links are not watched for flapping: files is not granted"), "{survey}");
+    assert!(!warned && survey.has_said("links are not watched for flapping: state is not granted"), "{survey}");
 }

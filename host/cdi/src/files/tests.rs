@@ -120,7 +120,7 @@ fn what_the_journal_names_in_a_directory_that_a_boot_empties_is_noted_later() {
     next.adopt([pods.clone()]);
     assert!(next.write(&pods, &spec("2"), Style::PASSING_OWN).unwrap());
     files.save();
-    assert_eq!(open().names(), [pods.clone()]);
+    assert_eq!(open().names(), std::slice::from_ref(&pods));
     next.remove(&pods).unwrap();
     next.save();
     assert!(open().names().is_empty() && fs::read_dir(memory.path()).unwrap().next().is_none());
