@@ -12,6 +12,7 @@ mod cluster;
 mod configs;
 mod devgate;
 mod disks;
+mod go;
 mod images;
 mod keys;
 mod needs;

@@ -23,6 +23,7 @@ mod churn;
 mod claims;
 mod empty;
 mod events;
+mod in_go;
 mod install;
 mod kubelet;
 mod late;
@@ -191,6 +192,12 @@ pub(crate) const ALL: &[Scenario] = &[
         play: events::play,
     },
     Scenario { name: "late", about: "a component that comes late is loaded as it comes", bare: true, play: late::play },
+    Scenario {
+        name: "in-go",
+        about: "a component written in Go is the one that pods have disks by",
+        bare: false,
+        play: in_go::play,
+    },
     Scenario {
         name: "uninstall",
         about: "cleanup takes nothing from a pod, and leaves what the docs say",

