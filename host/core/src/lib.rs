@@ -53,6 +53,7 @@ mod reply;
 mod resource;
 mod state_dir_lock;
 mod survey;
+mod uevents;
 mod unit_table;
 mod units;
 mod watcher;

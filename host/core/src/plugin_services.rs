@@ -5,7 +5,7 @@ use crate::component_state::ComponentState;
 use crate::kernel_log::MatchedLines;
 use crate::ledger::{Ledger, PluginIndex};
 use crate::state::Dir;
-use crate::watcher::Uevents;
+use crate::uevents::Uevents;
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
 use std::sync::{Arc, OnceLock};

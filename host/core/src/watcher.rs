@@ -5,14 +5,13 @@
 
 mod away;
 mod interest;
-mod uevents;
 mod wake;
 
 pub(crate) use interest::Interest;
-pub(crate) use uevents::Uevents;
 pub(crate) use wake::{Asked, Wake};
 
 use crate::ledger::PluginIndex;
+use crate::uevents::Uevents;
 use devgate_node::{DeviceAction, LogSource, Node, NodeEvent, Told, Watch};
 use devgate_types::Mutex;
 use std::collections::BTreeMap;

@@ -42,12 +42,12 @@ impl Uevents {
     }
 
     /// Says why nothing is heard, if so.
-    pub(super) fn listens(&self, off: Option<&str>) {
+    pub(crate) fn listens(&self, off: Option<&str>) {
         self.0.lock().off = off.map(str::to_owned);
     }
 
     /// Forgets what an event puts an end to: what was announced of a device that goes or comes, and, where events were lost, all.
-    pub(super) fn forget(&self, event: &NodeEvent) {
+    pub(crate) fn forget(&self, event: &NodeEvent) {
         let mut heard = self.0.lock();
         match event {
             NodeEvent::Device(event) if matches!(event.action, DeviceAction::Add | DeviceAction::Remove) => {
@@ -60,7 +60,7 @@ impl Uevents {
     }
 
     /// Keeps what a driver says of a change.
-    pub(super) fn keep(&self, event: &DeviceEvent, millis: u64) {
+    pub(crate) fn keep(&self, event: &DeviceEvent, millis: u64) {
         let words = bounded(&event.words);
         if event.action != DeviceAction::Change || words.is_empty() {
             return;
