@@ -53,6 +53,6 @@ pub(crate) enum Lang {
     Python,
     /// `QuickJS` in the component; 1.7 MB, and limits above the defaults
     Js,
-    /// Go's runtime in the component; 4.6 MB, limits above the defaults, and a grant of clocks and random numbers
+    /// Go's runtime in the component; 4.6 MB, and limits above the defaults
     Go,
 }

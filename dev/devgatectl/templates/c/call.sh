@@ -16,8 +16,9 @@ call() {
 
 # How often a text stands in what a call says, and how often it must.
 expect() {
-	found=$(grep -c "$2" || true)
-	test "$found" = "$1" || { echo "$2: $found times, not $1" >&2; exit 1; }
+	said=$(cat)
+	found=$(echo "$said" | grep -c "$2" || true)
+	test "$found" = "$1" || { echo "$2: $found times, not $1, in:" "$said" >&2; exit 1; }
 }
 
 call "$recorded" health | expect 3 '"verdict": "healthy"'

@@ -29,7 +29,8 @@ func call(t *testing.T, node string, words ...string) said {
 	arguments = append(arguments, "--policy", "../policy.yaml", "--node-root", node, "--output", "json")
 	output, err := exec.Command("devgatectl", arguments...).Output()
 	if err != nil {
-		t.Fatal(err)
+		// What the component said is in the answer.
+		t.Fatalf("%v\n%s", err, output)
 	}
 	var result said
 	if err := json.Unmarshal(output, &result); err != nil {

@@ -1,7 +1,7 @@
 // What the component answers on the recorded node, by the policy: one of its functions at a time. `devgatectl` must be in the PATH.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,10 @@ const recorded = join(project, "nodes/widget.umockdev");
 /** What `devgatectl call` says of one function. */
 function call(node, ...words) {
   const place = ["--policy", join(project, "policy.yaml"), "--node-root", node, "--output", "json"];
-  return JSON.parse(execFileSync("devgatectl", ["call", join(project, "widget.wasm"), ...words, ...place]));
+  const said = spawnSync("devgatectl", ["call", join(project, "widget.wasm"), ...words, ...place], { encoding: "utf8" });
+  // What the component said is in the answer.
+  assert.equal(said.status, 0, `${said.error ?? said.stderr}${said.stdout}`);
+  return JSON.parse(said.stdout);
 }
 
 test("health is what the status says", () => {

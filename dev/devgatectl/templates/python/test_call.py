@@ -17,7 +17,10 @@ def call(function, *arguments, node=NODE):
     """What `devgatectl call` says of one function."""
     command = ["devgatectl", "call", PROJECT / "widget.wasm", function, *arguments]
     command += ["--policy", PROJECT / "policy.yaml", "--node-root", node, "--output", "json"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    said = subprocess.run(command, capture_output=True, text=True)
+    # What the component said is in the answer.
+    assert said.returncode == 0, said.stderr + said.stdout
+    return json.loads(said.stdout)
 
 
 def changed(folder, old, new):

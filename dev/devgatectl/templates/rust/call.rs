@@ -25,7 +25,9 @@ fn call(node: &Path, words: &[&str]) -> serde_json::Value {
         .args(["--output", "json"])
         .output()
         .expect("devgatectl in the PATH");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // What the component said is in the answer.
+    let [said, problem] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success(), "{problem}{said}");
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 

@@ -35,7 +35,7 @@ enum Place {
 pub(in super::super) fn is_of_another(map: &Map<String, Value>) -> bool {
     let has = |key: &str| {
         let text = map.get(key).and_then(Value::as_str).unwrap_or_default();
-        text.contains("feature-discovery") || text.contains("validat")
+        ["feature-discovery", "validator", "validation"].iter().any(|word| text.contains(word))
     };
     map.get("env").is_some_and(Value::is_array) && (has("name") || has("image"))
 }
