@@ -171,6 +171,18 @@ fn what_a_module_exports_of_the_contract_is_exported_whether_the_world_says_it_o
 }
 
 #[test]
+fn an_interface_that_the_world_lacks_is_named_with_what_to_write() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let import = r#"(import "devgate:plugin/state@0.1.0" "load" (func (param i32)))"#;
+    let core = place.file("core.wasm", &module(import))?;
+    let said = place.pack(&core, &["--wit", WIT, "--world", "component"])?;
+    let name = "devgate:plugin/state@0.1.0";
+    let wanted = format!("its world lacks {name}, which it calls: add `import {name};` to it");
+    assert!(said.code == Some(5) && said.err.contains(&wanted), "{said:?}");
+    Ok(())
+}
+
+#[test]
 fn what_is_no_part_of_a_component_is_told() -> anyhow::Result<()> {
     let place = Place::new()?;
     let wasi = r#"(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32)))"#;

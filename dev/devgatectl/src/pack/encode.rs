@@ -50,7 +50,12 @@ pub(super) fn component(bytes: &[u8], wit: Option<&Path>, world: Option<&str>) -
     if module.wasi {
         encoder = encoder.adapter(preview1::NAME, &preview1::adapter()?).map_err(told)?;
     }
-    Ok(Encoded { bytes: encoder.encode().map_err(told)?, kind: "module", adapter: module.wasi, notes: module.notes() })
+    Ok(Encoded {
+        bytes: encoder.encode().map_err(lacking)?,
+        kind: "module",
+        adapter: module.wasi,
+        notes: module.notes(),
+    })
 }
 
 /// What there is to know of a core module before it is encoded.
@@ -139,6 +144,20 @@ fn embed(bytes: &mut Vec<u8>, module: &Module, wit: &Path, world: Option<&str>) 
     let package = package.with_context(|| format!("--wit {shown} has not all that the module exports"))?;
     let world = resolve.select_world(&[package], None).map_err(told)?;
     embed_component_metadata(bytes, &resolve, world, StringEncoding::UTF8).map_err(told)
+}
+
+/// The same; where the world lacks an interface of the contract that the module calls, with what to write there.
+fn lacking(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    let error = told(error);
+    let text = error.to_string();
+    let rest = text.split("requires an import interface named ").nth(1);
+    match rest.and_then(|rest| rest.split(['`', '\'']).nth(1)).filter(|name| name.starts_with(CONTRACT)) {
+        Some(name) => {
+            let hint = format!("its world lacks {name}, which it calls: add `import {name};` to it");
+            error.context(hint)
+        }
+        None => error,
+    }
 }
 
 /// An error with its causes, from text that a file may have made.
