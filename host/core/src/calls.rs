@@ -21,8 +21,8 @@ const BLOCKING_CALLS: usize = 4;
 /// interrupted.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How late the host may notice that a call has taken too long, as long as it runs itself.
-const OVERSLEPT: Duration = Duration::from_millis(50);
+/// How much of a call's time is counted at once, however long it was: a host that was stopped (a frozen virtual machine) has not waited.
+const COUNTED: Duration = Duration::from_millis(50);
 
 /// A plugin's component, the policy that it is called under, and the means to call it.
 pub(crate) struct Calls {
@@ -143,15 +143,15 @@ impl<T: Send + 'static> UnderWay<T> {
     /// What it returns, if it does in time.
     async fn result(&mut self, patience: Duration) -> Option<Result<T, CallError>> {
         let task = self.task.as_mut()?;
-        let mut ended = tokio::time::timeout_at(self.end, &mut *task).await;
-        // A host that was stopped (a frozen virtual machine) wakes long after the end, and the work was stopped as well: it gets a
-        // part of that time back.
-        let late = self.end.elapsed().checked_sub(OVERSLEPT);
-        if let (Err(_), Some(late)) = (&ended, late) {
-            ended = tokio::time::timeout(late.min(patience), task).await;
+        let mut left = patience;
+        while !left.is_zero() {
+            let part = left.min(COUNTED);
+            if let Ok(ended) = tokio::time::timeout(part, &mut *task).await {
+                return Some(ended.map_err(|_| CallError::Host(HostFault("a call panicked".to_owned()))));
+            }
+            left = left.saturating_sub(part);
         }
-        let panicked = |_| CallError::Host(HostFault("a call panicked".to_owned()));
-        Some(ended.ok()?.map_err(panicked))
+        None
     }
 }
 
