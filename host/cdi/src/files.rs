@@ -70,7 +70,10 @@ impl Files {
 
     /// Takes files for this host's that no other would call so: a host that was killed may not have noted them.
     pub(crate) fn adopt(&self, names: impl IntoIterator<Item = String>) {
-        self.own.lock().names.extend(names);
+        let mut own = self.own.lock();
+        let before = own.names.len();
+        own.names.extend(names);
+        own.is_new |= own.names.len() > before;
     }
 
     /// What is wrong with the directory, for people, if anything: who can write in it can give any device to any container. What a
