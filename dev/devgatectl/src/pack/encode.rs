@@ -146,7 +146,7 @@ fn embed(bytes: &mut Vec<u8>, module: &Module, wit: &Path, world: Option<&str>) 
     embed_component_metadata(bytes, &resolve, world, StringEncoding::UTF8).map_err(told)
 }
 
-/// The same; where the world lacks an interface of the contract that the module calls, with what to write there.
+/// An error as [`told`] has it; where the world lacks an interface of the contract that the module calls, with what to write there.
 fn lacking(error: impl Into<anyhow::Error>) -> anyhow::Error {
     let error = told(error);
     let text = error.to_string();
