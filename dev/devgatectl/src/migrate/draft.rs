@@ -70,4 +70,15 @@ impl Draft {
     pub(super) fn lost(&self) -> String {
         self.lost.join("\n")
     }
+
+    /// The policy's text, which a host would take where there is a plugin in it, and what is not carried over.
+    #[cfg(test)]
+    pub(super) fn said(&self) -> (String, String) {
+        let policy = self.policy();
+        if !self.is_empty() {
+            let parsed = devgate_policy::parse(&[devgate_policy::PolicyFile { name: "policy", text: &policy }]);
+            parsed.unwrap_or_else(|errors| panic!("{errors}\n{policy}"));
+        }
+        (policy, self.lost())
+    }
 }

@@ -1,6 +1,5 @@
 use super::super::find;
 use super::*;
-use devgate_policy::PolicyFile;
 
 #[test]
 fn all_devices_are_one_unit_that_many_containers_have() {
@@ -14,9 +13,7 @@ fn all_devices_are_one_unit_that_many_containers_have() {
     for found in find::in_file("f", text, &mut draft).unwrap() {
         take_over(&found, &mut draft);
     }
-    let policy = draft.policy();
-    let parsed = devgate_policy::parse(&[PolicyFile { name: "policy", text: &policy }]);
-    parsed.unwrap_or_else(|errors| panic!("{errors}\n{policy}"));
+    let (policy, _) = draft.said();
     insta::assert_snapshot!(policy, @r#"
     # Made by `devgatectl migrate`: read it before a node does. Pin components by `sha256`.
     # Not carried over:

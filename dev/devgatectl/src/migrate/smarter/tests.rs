@@ -1,18 +1,12 @@
 use super::super::find;
 use super::*;
-use devgate_policy::PolicyFile;
 
 fn migrated(text: &str) -> (String, String) {
     let mut draft = Draft::default();
     for found in find::in_file("f", text, &mut draft).unwrap() {
         take_over(&found, &mut draft);
     }
-    let policy = draft.policy();
-    if !draft.is_empty() {
-        let parsed = devgate_policy::parse(&[PolicyFile { name: "policy", text: &policy }]);
-        parsed.unwrap_or_else(|errors| panic!("{errors}\n{policy}"));
-    }
-    (policy, draft.lost())
+    draft.said()
 }
 
 #[test]

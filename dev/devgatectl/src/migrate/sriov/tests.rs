@@ -1,6 +1,5 @@
 use super::super::find;
 use super::*;
-use devgate_policy::PolicyFile;
 
 /// What becomes of a file, and what does not.
 fn migrated(text: &str) -> (String, String) {
@@ -8,12 +7,7 @@ fn migrated(text: &str) -> (String, String) {
     let found = find::in_file("f", text, &mut draft).unwrap();
     let (flags, configs): (Vec<_>, Vec<_>) = found.iter().partition(|one| one.what == find::What::SriovFlags);
     configs.iter().for_each(|one| take_over(one, &flags, &mut draft));
-    let policy = draft.policy();
-    if !draft.is_empty() {
-        let parsed = devgate_policy::parse(&[PolicyFile { name: "policy", text: &policy }]);
-        parsed.unwrap_or_else(|errors| panic!("{errors}\n{policy}"));
-    }
-    (policy, draft.lost())
+    draft.said()
 }
 
 fn pools(policy: &str) -> String {
