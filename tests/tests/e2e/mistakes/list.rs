@@ -27,7 +27,7 @@ const UNIT: &str = "SN000000A1";
 
 pub(super) const MISTAKES: [Mistake; 31] = [
     mistake(
-        "panic",
+        "panic (in Go `failed: panic:`)",
         |at| at.fault("panics")?.call("enumerate", &[]),
         ["enumerate", "trapped: panicked at", "return an error instead"],
     ),
