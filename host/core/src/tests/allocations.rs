@@ -1,5 +1,6 @@
 //! What was handed out goes on meaning the same hardware, over restarts of host, kubelet and node.
 
+mod by_hand;
 mod by_parts;
 mod many;
 mod memory_lost;
