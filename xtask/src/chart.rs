@@ -1,9 +1,9 @@
 //! The chart as one file, as Helm takes it.
 
 use crate::dist::{self, Out};
+use crate::workspace::{copy, files_in, is_hidden};
 use crate::{manifests, process};
 use anyhow::{Context, Result};
-use std::fs::{copy, create_dir_all, read_dir};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -29,7 +29,7 @@ pub(crate) fn pack(chart: &Path, folder: &Path, epoch: u64) -> Result<PathBuf> {
     let work = work.with_context(|| format!("make a folder in {}", folder.display()))?;
     let staged = work.path().join("staged");
     // In an archive, a chart is a folder of its name.
-    take(chart, &staged.join("devgate")).with_context(|| format!("read {}", chart.display()))?;
+    take(chart, &staged.join("devgate"))?;
     let name = format!("devgate-{}", dist::version()?);
     let archive = work.path().join(&name);
     dist::tar(&staged, &archive, epoch)?;
@@ -41,19 +41,9 @@ pub(crate) fn pack(chart: &Path, folder: &Path, epoch: u64) -> Result<PathBuf> {
 }
 
 /// Copies everything but hidden files, which are an editor's or Helm's own.
-pub(crate) fn take(from: &Path, to: &Path) -> std::io::Result<()> {
-    create_dir_all(to)?;
-    for entry in read_dir(from)? {
-        let entry = entry?;
-        let (name, path) = (entry.file_name(), entry.path());
-        if name.to_string_lossy().starts_with('.') {
-            continue;
-        }
-        if path.is_dir() {
-            take(&path, &to.join(name))?;
-        } else {
-            copy(&path, to.join(name))?;
-        }
+pub(crate) fn take(from: &Path, to: &Path) -> Result<()> {
+    for file in files_in(from)?.iter().filter(|file| !is_hidden(file)) {
+        copy(&from.join(file), &to.join(file))?;
     }
     Ok(())
 }
@@ -67,9 +57,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let packed = |name: &str, chart: &Path, epoch| {
             let folder = dir.path().join(name);
-            create_dir_all(&folder).unwrap();
+            std::fs::create_dir_all(&folder).unwrap();
             let file = pack(chart, &folder, epoch).unwrap();
-            let left: Vec<_> = read_dir(&folder).unwrap().collect();
+            let left: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
             assert_eq!(left.len(), 1, "only the chart is left: {left:?}");
             std::fs::read(file).unwrap()
         };

@@ -4,7 +4,7 @@
 
 use crate::dist::{self, Out};
 use crate::static_binary::{self, Machine, Product, Profile};
-use crate::workspace::{cargo, guests, root, target};
+use crate::workspace::{cargo, copy, guests, root, target};
 use crate::{components, manual, process, shipped, tools};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -67,13 +67,7 @@ pub(crate) fn build(binary: &Path, folder: &Path) -> Result<PathBuf> {
 
 /// Puts what is built into a folder that cargo-deb takes for cargo's.
 fn stage(binary: &Path, folder: &Path) -> Result<()> {
-    let copy = |from: &Path, to: &Path| {
-        std::fs::copy(from, to).with_context(|| format!("copy {} to {}", from.display(), to.display()))
-    };
     let (wasm, policies) = (folder.join("components"), folder.join("policies"));
-    for folder in [&wasm, &policies] {
-        std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
-    }
     Product::Devgate.copy(binary, folder)?;
     // Where people and units look for it; it looks for the others beside its real file.
     std::os::unix::fs::symlink("../libexec/devgate/devgate", folder.join("devgate-link"))?;

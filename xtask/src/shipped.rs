@@ -4,11 +4,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::workspace::root;
-use anyhow::{Context, Result};
+use crate::workspace::{self, files_in, guests, is_hidden, root};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 
-/// Files, and folders with all that is in them. Source code is not among them, but for the example, nor are recorded nodes of hundreds of kilobytes.
+/// Files, and folders with all that is in them. Source code is not among them, but for the example.
 const PARTS: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -26,98 +26,39 @@ const PARTS: &[&str] = &[
     "guests/PARITY.md",
     "guests/PORTING.md",
     "guests/README.md",
-    "guests/accel/README.md",
-    "guests/accel/policy.yaml",
-    "guests/amd-gpu/README.md",
-    "guests/amd-gpu/policy.yaml",
-    "guests/c/README.md",
-    "guests/dsa/README.md",
-    "guests/dsa/nodes",
-    "guests/dsa/policy.yaml",
-    "guests/dsa/scenarios",
-    "guests/fpga/README.md",
-    "guests/fpga/nodes",
-    "guests/fpga/policy.yaml",
-    "guests/fpga/scenarios",
-    "guests/generic/README.md",
-    "guests/generic/nodes",
-    "guests/generic/policy.yaml",
-    "guests/generic/scenarios",
-    "guests/go/README.md",
-    "guests/intel-gpu/README.md",
-    "guests/intel-gpu/policy.yaml",
-    "guests/languages/README.md",
-    "guests/languages/nodes",
-    "guests/languages/policy.yaml",
-    "guests/languages/scenarios",
-    "guests/nvidia-gpu/README.md",
-    "guests/nvidia-gpu/nodes",
-    "guests/nvidia-gpu/policy.yaml",
-    "guests/nvidia-gpu/scenarios",
-    "guests/nvme/README.md",
-    "guests/nvme/nodes",
-    "guests/nvme/policy.yaml",
-    "guests/nvme/scenarios",
-    "guests/onload/README.md",
-    "guests/onload/nodes",
-    "guests/onload/policy.yaml",
-    "guests/onload/scenarios",
-    "guests/qat/README.md",
-    "guests/qat/nodes",
-    "guests/qat/policy.yaml",
-    "guests/qat/scenarios",
-    "guests/rdma/README.md",
-    "guests/rdma/nodes",
-    "guests/rdma/policy.yaml",
-    "guests/rdma/scenarios",
-    "guests/sriov-nic/README.md",
-    "guests/sriov-nic/nodes",
-    "guests/sriov-nic/policy.yaml",
-    "guests/sriov-nic/scenarios",
     "wit",
 ];
 
-/// All of its files, sorted, each by its path from the repository's root.
-///
-/// # Errors
-/// When one is missing.
+/// Of each component, each language and its SDK: the page, a policy to start from, and what plays it on a recorded node.
+const OF_A_GUEST: [&str; 4] = ["README.md", "policy.yaml", "nodes", "scenarios"];
+/// Recorded nodes of hundreds of kilobytes, and what is played on them alone.
+const LARGE: [&str; 2] = ["guests/amd-gpu/nodes", "guests/amd-gpu/scenarios"];
+
+/// All of its files, sorted, each by its path from the repository's root. Fails when one is missing.
 pub(crate) fn files() -> Result<Vec<PathBuf>> {
+    let mut parts: Vec<PathBuf> = PARTS.iter().map(PathBuf::from).collect();
+    for guest in std::fs::read_dir(guests())? {
+        let guest = Path::new("guests").join(guest?.file_name());
+        let is_there =
+            |part: &PathBuf| root().join(part).exists() && LARGE.iter().all(|large| part != Path::new(large));
+        parts.extend(OF_A_GUEST.map(|part| guest.join(part)).into_iter().filter(is_there));
+    }
     let mut found = Vec::new();
-    for part in PARTS {
-        gather(Path::new(part), &mut found)?;
+    for part in parts {
+        found.extend(gather(&part)?);
     }
     found.sort();
     Ok(found)
 }
 
-/// Copies all of it into a folder.
-///
-/// # Errors
-/// When a file cannot be read or written.
+/// Copies all of it into a folder. Fails when a file cannot be read or written.
 pub(crate) fn copy(folder: &Path) -> Result<()> {
-    for path in files()? {
-        let to = folder.join(&path);
-        if let Some(parent) = to.parent() {
-            std::fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
-        }
-        std::fs::copy(root().join(&path), &to).with_context(|| format!("copy {}", path.display()))?;
-    }
-    Ok(())
+    files()?.iter().try_for_each(|path| workspace::copy(&root().join(path), &folder.join(path)))
 }
 
-/// Without what editors and tools hide.
-fn gather(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    let at = root().join(path);
-    if !at.is_dir() {
-        std::fs::metadata(&at).with_context(|| format!("read {}", path.display()))?;
-        found.push(path.to_owned());
-        return Ok(());
-    }
-    for entry in std::fs::read_dir(&at).with_context(|| format!("read {}", path.display()))? {
-        let name = entry?.file_name();
-        if !name.to_string_lossy().starts_with('.') {
-            gather(&path.join(name), found)?;
-        }
-    }
-    Ok(())
+/// A file, or those of a folder without what editors and tools hide.
+fn gather(part: &Path) -> Result<Vec<PathBuf>> {
+    let found = files_in(&root().join(part))?.into_iter().filter(|file| !is_hidden(file));
+    // A file is what is in it.
+    Ok(found.map(|file| if file.as_os_str().is_empty() { part.to_owned() } else { part.join(file) }).collect())
 }

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use walkdir::WalkDir;
 
 /// The target that components are built for.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
@@ -58,6 +59,31 @@ pub(crate) fn cargo() -> Command {
         }
     }
     command
+}
+
+/// The files in a folder and in those in it, sorted, each by its path from there.
+pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in WalkDir::new(folder) {
+        let entry = entry.with_context(|| format!("list {}", folder.display()))?;
+        if !entry.file_type().is_dir() {
+            files.push(entry.path().strip_prefix(folder)?.to_owned());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Whether a file, or a folder that it is in, is hidden: an editor's or a tool's own.
+pub(crate) fn is_hidden(file: &Path) -> bool {
+    file.iter().any(|part| part.as_encoded_bytes().starts_with(b"."))
+}
+
+/// Copies a file, and makes the folder that it goes to.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::copy(from, to).map(drop))
+        .with_context(|| format!("copy {} to {}", from.display(), to.display()))
 }
 
 /// The host's target, such as `x86_64-unknown-linux-gnu`.

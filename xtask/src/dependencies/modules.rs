@@ -1,5 +1,6 @@
 //! The order of core's modules: none depends on one that depends on it, over any number of steps, tests apart.
 
+use crate::workspace::files_in;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,38 +8,23 @@ use std::path::Path;
 /// Each module, and those that it names.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// What core's modules do against the rule.
-///
-/// # Errors
-/// When a file cannot be read.
+/// What core's modules do against the rule. Fails when a file cannot be read.
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let source = root.join("host/core/src");
-    let lib = std::fs::read_to_string(source.join("lib.rs")).context("read core's lib.rs")?;
+    let read = |file: &Path| {
+        std::fs::read_to_string(source.join(file)).with_context(|| format!("read core's {}", file.display()))
+    };
     let mut uses = Uses::new();
-    for entry in std::fs::read_dir(&source)? {
-        let path = entry?.path();
-        let module = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if !["lib", "tests"].contains(&module.as_str()) {
-            read(&path, uses.entry(module).or_default())?;
+    for file in files_in(&source)? {
+        let is_test = file.iter().any(|part| part == "tests" || part == "tests.rs");
+        let module = file.iter().next().map(|first| Path::new(first).with_extension("")).unwrap_or_default();
+        if !is_test && module != Path::new("lib") {
+            uses.entry(module.display().to_string()).or_default().extend(named(&read(&file)?));
         }
     }
-    let cycle = cycle(&through(&uses, &reexports(&lib)));
+    let cycle = cycle(&through(&uses, &reexports(&read(Path::new("lib.rs"))?)));
     let problem = cycle.map(|cycle| format!("core: modules depend on each other: {}", cycle.join(" → ")));
     Ok(problem.into_iter().collect())
-}
-
-/// Adds what a file names of its crate, or what all the files of a folder do.
-fn read(path: &Path, into: &mut BTreeSet<String>) -> Result<()> {
-    if path.is_dir() {
-        for entry in std::fs::read_dir(path)? {
-            read(&entry?.path(), into)?;
-        }
-    } else if path.file_stem().is_some_and(|name| name != "tests")
-        && !path.components().any(|part| part.as_os_str() == "tests")
-    {
-        into.extend(named(&std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?));
-    }
-    Ok(())
 }
 
 /// What a file names of its crate: what stands behind `crate::`, in braces as well. Comments and the tests at its end are left out.

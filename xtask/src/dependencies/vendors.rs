@@ -4,6 +4,7 @@
 //! Names of the kernel's own that vendors gave stay where a general rule lists what the kernel has: its buses (`intel_th`), and
 //! classes of nodes that act on the whole machine (`mei`).
 
+use crate::workspace::files_in;
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -26,26 +27,12 @@ const STARTS: &[&str] = &[
 /// What a word may not be: names with which others start that are no vendor's (`amd64`, `intel_th`, `intelligent`).
 const WORDS: &[&str] = &["amd", "intel"];
 
-/// Each line under a folder that names a vendor, as `host/x.rs:12: nvidia`.
-///
-/// # Errors
-/// Where a file cannot be read.
+/// Each line under a folder that names a vendor, as `host/x.rs:12: nvidia`. Fails where a file cannot be read.
 pub(super) fn problems(root: &Path, folder: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    look(root, &root.join(folder), &mut found)?;
-    found.sort();
-    Ok(found)
-}
-
-fn look(root: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
-    for entry in std::fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            look(root, &path, found)?;
-            continue;
-        }
-        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let bytes = std::fs::read(&path).with_context(|| format!("read {shown}"))?;
+    for file in files_in(&root.join(folder))? {
+        let shown = Path::new(folder).join(file).display().to_string();
+        let bytes = std::fs::read(root.join(&shown)).with_context(|| format!("read {shown}"))?;
         let text = String::from_utf8_lossy(&bytes);
         let hits = text.lines().zip(1..).filter_map(|(line, number)| {
             let word = named(line)?;
@@ -53,7 +40,7 @@ fn look(root: &Path, folder: &Path, found: &mut Vec<String>) -> Result<()> {
         });
         found.extend(hits);
     }
-    Ok(())
+    Ok(found)
 }
 
 /// The first word of a line that is a vendor's name or starts with one.

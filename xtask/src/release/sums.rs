@@ -1,6 +1,7 @@
 //! The digest of every file, as `sha256sum --check` reads it.
 
 use crate::components::digest;
+use crate::workspace::files_in;
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,22 +22,10 @@ pub(super) fn write(folder: &Path) -> Result<()> {
 
 /// The files in a folder and in those in it, but the list itself, by name.
 pub(super) fn files(folder: &Path) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut open = vec![String::new()];
-    while let Some(beneath) = open.pop() {
-        let place = folder.join(&beneath);
-        for entry in std::fs::read_dir(&place).with_context(|| format!("read {}", place.display()))? {
-            let entry = entry.with_context(|| format!("read {}", place.display()))?;
-            let name = format!("{beneath}{}", entry.file_name().to_string_lossy());
-            if entry.file_type()?.is_dir() {
-                open.push(format!("{name}/"));
-            } else if name != NAME {
-                found.push(name);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
+    let files = files_in(folder)?.into_iter().map(|file| file.to_string_lossy().into_owned());
+    let mut names: Vec<_> = files.filter(|name| name != NAME).collect();
+    names.sort();
+    Ok(names)
 }
 
 #[cfg(test)]

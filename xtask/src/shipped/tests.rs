@@ -66,7 +66,7 @@ fn a_page_that_is_named_is_shipped() {
     let mut missing = Vec::new();
     let mut sources: Vec<PathBuf> = there.iter().filter(|path| root().join(path).is_file()).cloned().collect();
     for folder in ["deploy/debian", "host"] {
-        gather(Path::new(folder), &mut sources).unwrap();
+        sources.extend(gather(Path::new(folder)).unwrap());
     }
     for source in sources {
         let Some(text) = text(&source) else { continue };

@@ -2,6 +2,7 @@
 
 use super::{Machine, Profile};
 use crate::dist;
+use crate::workspace::copy;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -138,8 +139,7 @@ impl Product {
     /// As [`Product::files`], and when a file cannot be copied.
     pub(crate) fn copy(self, main: &Path, folder: &Path) -> Result<()> {
         for (name, file) in self.files(main)? {
-            let to = folder.join(name);
-            std::fs::copy(&file, &to).with_context(|| format!("copy {} to {}", file.display(), to.display()))?;
+            copy(&file, &folder.join(name))?;
         }
         Ok(())
     }
@@ -151,12 +151,10 @@ impl Product {
     pub(crate) fn adopt(self, main: &Path, folder: &Path) -> Result<PathBuf> {
         let own = self.main().file(folder, Machine::of_program(main)?, Profile::Release)?;
         if self == Self::Devgatectl {
-            std::fs::copy(main, &own).with_context(|| format!("copy {} to {}", main.display(), own.display()))?;
-            return Ok(own);
+            copy(main, &own)?;
+        } else {
+            self.copy(main, own.parent().context("a program lies in a folder")?)?;
         }
-        let place = own.parent().context("a program lies in a folder")?;
-        std::fs::create_dir_all(place).with_context(|| format!("create {}", place.display()))?;
-        self.copy(main, place)?;
         Ok(own)
     }
 }
