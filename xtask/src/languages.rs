@@ -11,12 +11,9 @@ mod python;
 pub(crate) use go::ready as go;
 
 use crate::components::{self, Row};
-use crate::process;
-use crate::tools::{folder as tools, needs};
 use crate::workspace::{guests, target};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-use std::process::Command;
 
 /// A language that the example is written in, besides Rust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -109,12 +106,4 @@ pub(crate) fn one(language: Language) -> Result<()> {
     }
     print!("{}", Row::table(&rows));
     Ok(())
-}
-
-/// Brings a package from `PyPI` into a folder of its own.
-fn by_pip(package: &str, folder: &Path) -> Result<()> {
-    needs("python3", "install Python 3.10 or later, with venv")?;
-    println!("Installing {package} into {} …", folder.display());
-    process::run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
-    process::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet", package]))
 }

