@@ -15,9 +15,6 @@ pub(crate) struct BuildPaths(Vec<(PathBuf, String)>);
 
 impl BuildPaths {
     /// Those that compilers see here when they build this workspace for this target.
-    ///
-    /// # Errors
-    /// When cargo or rustc do not say where they are.
     pub(crate) fn here(workspace: &Path, triple: &str) -> Result<Self> {
         let mut places = Self::default();
         places.add(&root(), "/devgate");
@@ -57,10 +54,7 @@ impl BuildPaths {
         self.ordered().into_iter().map(flag).collect()
     }
 
-    /// For compilers of C, in one variable.
-    ///
-    /// # Errors
-    /// When a folder has a space in its name, which cannot be said there.
+    /// For compilers of C, in one variable. Fails when a folder has a space in its name, which cannot be said there.
     pub(crate) fn for_cc(&self) -> Result<String> {
         let flag = |(folder, name): &(PathBuf, String)| {
             let said = folder.to_str().filter(|folder| !folder.contains(char::is_whitespace));

@@ -21,9 +21,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// Packs it into a folder. `helm package` writes the time at which it runs into it; this is the same bytes for the same chart.
-///
-/// # Errors
-/// Where it cannot be read or written.
 pub(crate) fn pack(chart: &Path, folder: &Path, epoch: u64) -> Result<PathBuf> {
     let work = tempfile::Builder::new().prefix("chart-").tempdir_in(folder);
     let work = work.with_context(|| format!("make a folder in {}", folder.display()))?;

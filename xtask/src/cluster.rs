@@ -48,10 +48,7 @@ pub(crate) fn everything() -> Result<Command> {
     command(&Options::default())
 }
 
-/// The folder of Kubernetes' programs, as the environment has it.
-///
-/// # Errors
-/// Where it has none, which says what to do.
+/// The folder of Kubernetes' programs, as the environment has it. Fails where it has none, which says what to do.
 pub(crate) fn kubernetes() -> Result<PathBuf> {
     match std::env::var_os("KUBERNETES") {
         Some(folder) if !folder.is_empty() => Ok(folder.into()),

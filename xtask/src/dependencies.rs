@@ -15,10 +15,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Checks the rules for the project's own code.
-///
-/// # Errors
-/// Names everything that breaks a rule, at once.
+/// Checks the rules for the project's own code. The error names everything that breaks a rule, at once.
 pub(crate) fn check() -> Result<()> {
     let platform = host()?;
     let mut problems = vendors::problems(&root(), "host")?;
@@ -35,10 +32,8 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Has cargo-deny check both workspaces, and what is known of their vulnerabilities where its database can be reached.
-///
-/// # Errors
-/// Where something breaks a rule of deny.toml, which cargo-deny has said.
+/// Has cargo-deny check both workspaces, and what is known of their vulnerabilities where its database can be reached. Fails where
+/// something breaks a rule of deny.toml, which cargo-deny has said.
 pub(crate) fn deny(program: &Path) -> Result<()> {
     let asked = |folder: &Path, arguments: &[&str]| {
         let mut command = Command::new(program);

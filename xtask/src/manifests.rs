@@ -34,10 +34,7 @@ pub(crate) fn chart() -> PathBuf {
     root().join("deploy/helm/devgate")
 }
 
-/// Checks all of it.
-///
-/// # Errors
-/// Names everything that is wrong, at once; or what could not be rendered.
+/// Checks all of it. The error names everything that is wrong, at once; or what could not be rendered.
 pub(crate) fn check(programs: &Programs) -> Result<()> {
     let allowed = allowed::read(&root().join("deploy/allowed.yaml"))?;
     let mut problems = choices::problems(&chart())?;

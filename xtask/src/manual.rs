@@ -11,9 +11,6 @@ const SHELLS: [(&str, &str, &str); 3] = [("bash", "", ""), ("zsh", "_", ""), ("f
 
 /// Writes `man` and `completions` of both programs into a folder. They are the same whatever the program was built for, so it is the
 /// one that tests have.
-///
-/// # Errors
-/// When it cannot be built, or a file cannot be written.
 pub(crate) fn write(folder: &Path) -> Result<()> {
     process::run(cargo().args(["build", WHOLE, "--locked", "--bin", "devgatectl"]))?;
     let program = target()?.join("debug/devgatectl");

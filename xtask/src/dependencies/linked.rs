@@ -61,9 +61,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
 ];
 
 /// The crates that programs have and may not have.
-///
-/// # Errors
-/// When cargo does not say what they are made of.
 pub(super) fn problems(platform: &str) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (program, foreign) in FOREIGN {

@@ -18,9 +18,6 @@ const PROGRAMS: [(&str, &str); 5] = [
 ];
 
 /// Numbers that are others by now.
-///
-/// # Errors
-/// When the page cannot be read, or cargo does not say what a program links.
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let page = std::fs::read_to_string(root.join(PAGE)).with_context(|| format!("read {PAGE}"))?;
     let mut problems = Vec::new();

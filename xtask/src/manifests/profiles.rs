@@ -48,9 +48,6 @@ resources:
 ";
 
 /// Writes each profile into a folder of its name, beneath one that must be there.
-///
-/// # Errors
-/// When Helm cannot render one, or a file cannot be written.
 pub(crate) fn write(helm: &Path, chart: &Path, folder: &Path) -> Result<()> {
     for profile in PROFILES {
         let own = folder.join(profile.name);

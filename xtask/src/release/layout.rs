@@ -32,10 +32,7 @@ pub(crate) struct Stamp {
 }
 
 /// Writes it into a folder that is made: these images' archives, the components, and the chart whose profiles name them by digest. The
-/// chart's file goes beside the folder.
-///
-/// # Errors
-/// When a part is missing, or cannot be read, signed or written.
+/// chart's file goes beside the folder. Fails when a part is missing, or cannot be read, signed or written.
 pub(crate) fn write(folder: &Path, images: &[PathBuf], key: Option<&Path>) -> Result<(PathBuf, Stamp)> {
     let stamp = components(folder, key)?;
     contract(folder)?;
@@ -182,10 +179,8 @@ fn blob(folder: &Path, kind: &str, bytes: &[u8]) -> Result<Value> {
 }
 
 impl Stamp {
-    /// Has profiles take their components from a registry: by digest, and with the key where there is one.
-    ///
-    /// # Errors
-    /// When a file cannot be read or written, or names a component that there is not.
+    /// Has profiles take their components from a registry: by digest, and with the key where there is one. Fails when a file cannot be read
+    /// or written, or names a component that there is not.
     pub(crate) fn put(&self, profiles: &Path) -> Result<()> {
         for entry in fs::read_dir(profiles).with_context(|| format!("read {}", profiles.display()))? {
             let file = entry?.path();

@@ -34,9 +34,6 @@ impl fmt::Display for Toolchain {
 
 impl Toolchain {
     /// Lets a cargo command build components.
-    ///
-    /// # Errors
-    /// When `PATH` cannot be extended.
     pub(crate) fn apply(&self, cargo: &mut Command) -> Result<()> {
         let Self::FromSource { linker } = self else {
             return Ok(());

@@ -35,10 +35,7 @@ impl Way {
     }
 }
 
-/// The first way that works, installed if none is there yet.
-///
-/// # Errors
-/// When no way works; the message says what to do.
+/// The first way that works, installed if none is there yet. Fails when no way works; the message says what to do.
 pub(super) fn ensure(machine: Machine) -> Result<Way> {
     let musl = match standard_library(machine.musl()) {
         Ok(()) => {

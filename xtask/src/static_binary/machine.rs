@@ -33,10 +33,7 @@ impl Machine {
         [Self::Amd64, Self::Arm64].into_iter().find(|machine| triple.split('-').next() == Some(machine.rust()))
     }
 
-    /// What a program is for, from the start of its file.
-    ///
-    /// # Errors
-    /// When it is no program, or one for other machines.
+    /// What a program is for, from the start of its file. Fails when it is no program, or one for other machines.
     pub(crate) fn of_program(file: &Path) -> Result<Self> {
         let mut head = [0; 20];
         let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));

@@ -113,10 +113,8 @@ impl Product {
         if name.starts_with("devgatectl") { Self::Devgatectl } else { Self::Devgate }
     }
 
-    /// The file of its program and those beside it, each with the name that it goes by.
-    ///
-    /// # Errors
-    /// When one is missing, or is for another kind of machine.
+    /// The file of its program and those beside it, each with the name that it goes by. Fails when one is missing, or is for another kind
+    /// of machine.
     pub(crate) fn files(self, main: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         let machine = Machine::of_program(main)?;
         let mut files = Vec::new();
@@ -133,10 +131,7 @@ impl Product {
         Ok(files)
     }
 
-    /// Copies them into a folder, under the names that they go by.
-    ///
-    /// # Errors
-    /// As [`Product::files`], and when a file cannot be copied.
+    /// Copies them into a folder, under the names that they go by. Fails as [`Product::files`], and when a file cannot be copied.
     pub(crate) fn copy(self, main: &Path, folder: &Path) -> Result<()> {
         for (name, file) in self.files(main)? {
             copy(&file, &folder.join(name))?;
@@ -144,10 +139,7 @@ impl Product {
         Ok(())
     }
 
-    /// Copies them into a folder as a build would have put them there, and gives the file of its program.
-    ///
-    /// # Errors
-    /// As [`Product::copy`].
+    /// Copies them into a folder as a build would have put them there, and gives the file of its program. Fails as [`Product::copy`].
     pub(crate) fn adopt(self, main: &Path, folder: &Path) -> Result<PathBuf> {
         let own = self.main().file(folder, Machine::of_program(main)?, Profile::Release)?;
         if self == Self::Devgatectl {

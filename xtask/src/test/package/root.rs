@@ -55,10 +55,7 @@ const UNITS: [(&str, &str); 3] = [
     ("kubelet-for-tests@.service", include_str!("kubelet-for-tests@.service")),
 ];
 
-/// Takes a package on a journey.
-///
-/// # Errors
-/// When no root can be made or booted, and when a step fails, which is shown.
+/// Takes a package on a journey. Fails when no root can be made or booted, and when a step fails, which is shown.
 pub(super) fn take(package: &Path, journey: &Journey) -> Result<()> {
     let made = base(journey)?;
     let work = tempfile::Builder::new().prefix("journey-").tempdir_in(target()?)?;
