@@ -10,7 +10,7 @@ mod page;
 mod vendors;
 
 use crate::process;
-use crate::workspace::{WASM, guests, host, metadata_for, root};
+use crate::workspace::{WASM, guests, host, metadata, root};
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ use std::process::Command;
 pub(crate) fn check() -> Result<()> {
     let platform = host()?;
     let mut problems = vendors::problems(&root(), "host")?;
-    problems.extend(layers::problems(&metadata_for(&root(), &platform)?));
+    problems.extend(layers::problems(&metadata(&root())?));
     problems.extend(modules::problems(&root())?);
     problems.extend(features::problems(&platform)?);
     problems.extend(linked::problems(&platform)?);

@@ -1,9 +1,9 @@
 //! The order of this workspace's crates: types ← policy, node ← core ← device-plugin, cdi ← dra ← devgate, and never back; sandbox and kubelet
 //! are beside them, on the types alone, and so is runner, the language that devgate and its children speak, with oci on it. Only the
-//! children's programs have both that and the sandbox, or a client of registries. What pretends is beside all of them, and devgate is built without it.
+//! children's programs have both that and the sandbox, or a client of registries. What pretends is beside all of them.
 
-use cargo_metadata::{DependencyKind, Metadata, NodeDep, Package};
-use std::collections::{BTreeMap, BTreeSet};
+use cargo_metadata::{Metadata, Package};
+use std::collections::BTreeSet;
 
 /// Each crate, and those of the workspace that it may depend on, in its tests too.
 const BELOW: &[(&str, &[&str])] = &[
@@ -139,14 +139,6 @@ pub(super) fn problems(metadata: &Metadata) -> Vec<String> {
             package.dependencies.iter().map(|dependency| (dependency.name.as_str(), dependency.req.to_string()));
         problems.extend(of_crate(&package.name, direct, &members));
     }
-    if reaches(metadata, "xtask", "wasmtime") {
-        problems.push("xtask: reaches wasmtime, and would take minutes to build".to_owned());
-    }
-    for fake in ["devgate-fake-kubelet", "devgate-fake-node"] {
-        if reaches(metadata, "devgate", fake) {
-            problems.push(format!("devgate: reaches {fake}, which is for tests and devgatectl"));
-        }
-    }
     problems
 }
 
@@ -178,31 +170,9 @@ fn of_crate<'a>(
     problems
 }
 
-/// Whether a crate depends on another one over any number of steps.
-fn reaches(metadata: &Metadata, from: &str, to: &str) -> bool {
-    let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package.name.as_str())).collect();
-    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    // What a crate's tests need is not in the crates that depend on it.
-    let is_built_in = |to: &&NodeDep| to.dep_kinds.iter().any(|kind| kind.kind != DependencyKind::Development);
-    let edges: BTreeMap<_, Vec<_>> =
-        nodes.map(|node| (&node.id, node.deps.iter().filter(is_built_in).map(|to| &to.pkg).collect())).collect();
-    let mut waiting: Vec<_> = names.iter().filter(|(_, name)| **name == from).map(|(id, _)| *id).collect();
-    let mut seen = BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if names.get(id).is_some_and(|name| *name == to) {
-            return true;
-        }
-        if seen.insert(id) {
-            waiting.extend(edges.get(id).into_iter().flatten());
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::{host, metadata_for, root};
 
     fn members() -> BTreeSet<&'static str> {
         BELOW.iter().map(|(name, _)| *name).collect()
@@ -283,12 +253,5 @@ mod tests {
     fn the_runtime_is_pinned() {
         let expected = "devgate-sandbox: wasmtime must be pinned exactly, and asks for ^48";
         assert_eq!(of("devgate-sandbox", "wasmtime", "^48"), [expected]);
-    }
-
-    #[test]
-    fn reaching_follows_every_step() {
-        let metadata = metadata_for(&root(), &host().unwrap()).unwrap();
-        assert!(reaches(&metadata, "devgatectl", "wasmtime") && reaches(&metadata, "xtask", "xtask"));
-        assert!(!reaches(&metadata, "devgate-types", "wasmtime") && !reaches(&metadata, "none", "wasmtime"));
     }
 }

@@ -1,6 +1,6 @@
 //! What may not be linked into a program, over however many steps: the one that has power over a node is to be reviewed without a runtime
 //! of WebAssembly and without a client of a network, the one that runs vendors' code has nothing to reach others with, and those that
-//! reach registries and the API server know nothing of a node.
+//! reach registries and the API server know nothing of a node; and what pretends is in none of them.
 //!
 //! Of each program as it is built for a release, by a call of cargo's own. What cargo resolves for the whole workspace has the features
 //! that all its crates ask for together, so that the runner would seem to have the compiler's.
@@ -18,6 +18,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "clap_complete",
             "clap_mangen",
             "cranelift",
+            "devgate-fake",
             "devgate-pull",
             "devgate-sandbox",
             "hickory",
@@ -58,6 +59,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "tonic",
         ],
     ),
+    // It is there in seconds.
+    ("xtask", &["wasmtime"]),
 ];
 
 /// The crates that programs have and may not have.
@@ -119,9 +122,17 @@ mod tests {
         for name in ["pulley", "wasmtime"] {
             assert!(has("devgate-runner-program", name), "{name}");
         }
-        for name in
-            ["clap_complete", "clap_mangen", "devgate-node", "devgate-policy", "hyper", "rustls", "tonic", "wit-"]
-        {
+        for name in [
+            "clap_complete",
+            "clap_mangen",
+            "devgate-fake",
+            "devgate-node",
+            "devgate-policy",
+            "hyper",
+            "rustls",
+            "tonic",
+            "wit-",
+        ] {
             assert!(has("devgatectl", name), "{name}");
         }
     }
