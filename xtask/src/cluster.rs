@@ -1,7 +1,7 @@
 //! devgate on a real Kubernetes: builds what tests/cluster installs and plays, and starts it.
 
 use crate::dist::{self, Out};
-use crate::workspace::{WHOLE, cargo, root, target};
+use crate::workspace::{built, root, target};
 use crate::{chart, components, demo, image, languages, manifests, process, release, static_binary, tools};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -59,8 +59,7 @@ pub(crate) fn kubernetes() -> Result<PathBuf> {
 }
 
 fn command(options: &Options) -> Result<Command> {
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgate-cluster", "--bin", "devgatectl"]))?;
-    let program = target()?.join("debug/devgate-cluster");
+    let program = built(&["devgate-cluster", "devgatectl"])?.join("devgate-cluster");
     let mut command = Command::new(&program);
     command.arg("--dir").arg(target()?.join("cluster"));
     if options.list || options.down {

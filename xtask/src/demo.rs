@@ -1,6 +1,6 @@
 //! Showing devgate.
 
-use crate::workspace::{WHOLE, cargo, target};
+use crate::workspace::built;
 use crate::{components, process};
 use anyhow::{Result, anyhow};
 use std::os::unix::process::CommandExt;
@@ -10,8 +10,7 @@ use std::process::{Command, ExitCode};
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building devgate (minutes the first time: it contains a compiler) …");
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl"]))?;
-    let mut devgatectl = Command::new(target()?.join("debug/devgatectl"));
+    let mut devgatectl = Command::new(built(&["devgatectl"])?.join("devgatectl"));
     devgatectl.arg("demo").arg("--components").arg(components::folder()?).args(arguments);
     become_it(&mut devgatectl)
 }

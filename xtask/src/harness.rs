@@ -2,7 +2,7 @@
 
 use crate::dist::Out;
 use crate::static_binary::{self, Machine, Product, Profile};
-use crate::workspace::{WHOLE, cargo, target};
+use crate::workspace::{WHOLE, built, cargo, target};
 use crate::{components, demo, process};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
@@ -22,9 +22,8 @@ const STARTED: [&str; 6] =
 pub(crate) fn run(name: &str, arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building {name} (minutes the first time) …");
-    let programs = STARTED.iter().chain([&name]).flat_map(|name| ["--bin", name]);
-    process::run(cargo().args(["build", "--locked", WHOLE]).args(programs))?;
-    demo::become_it(&mut built("debug", name, arguments)?)
+    let folder = built(&[&STARTED[..], &[name]].concat())?;
+    demo::become_it(Command::new(folder.join(name)).args(arguments))
 }
 
 /// Builds the components, the programs as a release has them and the benchmark, and becomes that. It measures what nodes get, or else
@@ -35,17 +34,12 @@ pub(crate) fn bench(arguments: &[String]) -> Result<ExitCode> {
     // With what a part of it calls in its own process, optimised as that: a floor that is slow flatters.
     let programs = ["bench", "devgate-runner", "devgate-compile"].into_iter().flat_map(|name| ["--bin", name]);
     process::run(cargo().args(["build", "--locked", WHOLE, "--profile", MEASURE]).args(programs))?;
-    let mut bench = built(MEASURE, "bench", arguments)?;
+    let mut bench = Command::new(target()?.join(MEASURE).join("bench"));
+    bench.args(arguments);
     if std::env::var_os(PROGRAM).is_none() {
         bench.env(PROGRAM, released()?);
     }
     demo::become_it(&mut bench)
-}
-
-fn built(profile: &str, name: &str, arguments: &[String]) -> Result<Command> {
-    let mut harness = Command::new(target()?.join(profile).join(name));
-    harness.args(arguments);
-    Ok(harness)
 }
 
 /// Builds the programs of a release into one folder, and gives the first.

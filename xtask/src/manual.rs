@@ -1,7 +1,7 @@
 //! Manual pages and completions of shells, as `devgatectl` writes them.
 
 use crate::process;
-use crate::workspace::{WHOLE, cargo, target};
+use crate::workspace::built;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,7 @@ const SHELLS: [(&str, &str, &str); 3] = [("bash", "", ""), ("zsh", "_", ""), ("f
 /// Writes `man` and `completions` of both programs into a folder. They are the same whatever the program was built for, so it is the
 /// one that tests have.
 pub(crate) fn write(folder: &Path) -> Result<()> {
-    process::run(cargo().args(["build", WHOLE, "--locked", "--bin", "devgatectl"]))?;
-    let program = target()?.join("debug/devgatectl");
+    let program = built(&["devgatectl"])?.join("devgatectl");
     process::run(Command::new(&program).arg("man").arg("--out").arg(folder.join("man")))?;
     for (shell, before, after) in SHELLS {
         let place = folder.join("completions").join(shell);

@@ -14,6 +14,13 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 /// another selection would be another build of wasmtime, which takes minutes.
 pub(crate) const WHOLE: &str = "--workspace";
 
+/// Builds programs as tests have them, and gives the folder that they are in. Of all crates: see [`WHOLE`].
+pub(crate) fn built(programs: &[&str]) -> Result<PathBuf> {
+    let named = programs.iter().flat_map(|name| ["--bin", name]);
+    process::run(cargo().args(["build", "--locked", WHOLE]).args(named))?;
+    Ok(target()?.join("debug"))
+}
+
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);

@@ -1,7 +1,7 @@
 //! Go, by its own compiler and `devgatectl pack`.
 
 use super::Exports;
-use crate::workspace::{WHOLE, cargo, target};
+use crate::workspace::built;
 use crate::{process, tools};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -32,16 +32,9 @@ pub(super) fn build(folder: &Path, exports: Exports, file: &Path) -> Result<()> 
 /// Makes a component of the module.
 fn pack(folder: &Path, module: &Path, file: &Path) -> Result<()> {
     println!("Building devgate, which packs it (minutes the first time: it contains a compiler) …");
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl"]))?;
-    let mut command = Command::new(target()?.join("debug/devgatectl"));
-    command
-        .arg("pack")
-        .arg(module)
-        .arg("--wit")
-        .arg(folder.with_file_name("wit"))
-        .args(["--world", "widget", "--out"])
-        .arg(file);
-    process::run(&mut command)
+    let mut command = Command::new(built(&["devgatectl"])?.join("devgatectl"));
+    command.arg("pack").arg(module).arg("--wit").arg(folder.with_file_name("wit"));
+    process::run(command.args(["--world", "widget", "--out"]).arg(file))
 }
 
 /// Its compiler, installed if it is not there.

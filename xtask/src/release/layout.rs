@@ -2,7 +2,7 @@
 //! mirror is a copy of each name in its list.
 
 use crate::components::{self, digest};
-use crate::workspace::{WHOLE, cargo, root, target};
+use crate::workspace::{built, root, target};
 use crate::{chart, dist, manifests, process};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -85,10 +85,10 @@ fn named(mut one: Value, name: &str) -> Result<Value> {
 /// Puts the components there, and says what policies have to.
 fn components(folder: &Path, key: Option<&Path>) -> Result<Stamp> {
     // It runs the compiler that is beside it, and refuses one of an earlier build.
-    process::run(cargo().args(["build", "--locked", WHOLE, "--bin", "devgatectl", "--bin", "devgate-compile"]))?;
+    let program = built(&["devgatectl", "devgate-compile"])?.join("devgatectl");
     let mut references = BTreeMap::new();
     for name in components::shipped()? {
-        let mut push = Command::new(target()?.join("debug/devgatectl"));
+        let mut push = Command::new(&program);
         push.args(["push", "--output", "json"]);
         push.arg(components::folder()?.join(format!("{name}.wasm")));
         push.arg(format!("{REGISTRY}/components/{name}:{}", dist::version()?)).arg("--layout").arg(folder);
