@@ -8,7 +8,7 @@ mod refusal;
 mod scan;
 mod unit;
 
-use devgate_types::component::CallKind;
+use devgate_types::component::{CallKind, LogLevel};
 use prost::Message;
 
 #[allow(
@@ -21,6 +21,8 @@ use prost::Message;
 pub(crate) mod wire {
     include!(concat!(env!("OUT_DIR"), "/devgate.runner.rs"));
 }
+
+devgate_types::same!(LogLevel, wire::log::Level: Debug Info Warn Error);
 
 /// Something that the other side said and that says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

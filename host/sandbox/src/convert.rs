@@ -9,6 +9,9 @@ use devgate_types::{
 };
 use wasmtime::component::Resource;
 
+devgate_types::same!(Effect, found::Effect: Inform NoNew Evict);
+devgate_types::same!(Origin, parameters::Origin: Class Claim);
+
 pub(crate) fn pools(pools: Vec<wit::Pool>) -> Vec<Pool> {
     pools.into_iter().map(pool).collect()
 }
@@ -45,25 +48,13 @@ pub(crate) fn units_for(units: &[Unit]) -> Vec<wit::Unit> {
 
 /// Parameters as a component is handed them.
 pub(crate) fn settings(settings: &[Setting]) -> Vec<parameters::Setting> {
-    let setting = |Setting { origin, json }: &Setting| parameters::Setting {
-        origin: match origin {
-            Origin::Class => parameters::Origin::Class,
-            Origin::Claim => parameters::Origin::Claim,
-        },
-        json: json.clone(),
-    };
+    let setting =
+        |Setting { origin, json }: &Setting| parameters::Setting { origin: (*origin).into(), json: json.clone() };
     settings.iter().map(setting).collect()
 }
 
 pub(crate) fn conditions(lists: Vec<Vec<found::Condition>>) -> Vec<Vec<Condition>> {
-    let condition = |found::Condition { key, effect, message }| {
-        let effect = match effect {
-            found::Effect::Inform => Effect::Inform,
-            found::Effect::NoNew => Effect::NoNew,
-            found::Effect::Evict => Effect::Evict,
-        };
-        Condition { key, effect, message }
-    };
+    let condition = |found::Condition { key, effect, message }| Condition { key, effect: effect.into(), message };
     lists.into_iter().map(|list| list.into_iter().map(condition).collect()).collect()
 }
 

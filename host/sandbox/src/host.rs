@@ -9,7 +9,7 @@ use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKi
 use crate::bindings::{config, hardware, host_paths, log, types};
 use crate::state::CallState;
 use devgate_types::component::{LogLevel, NodeInfo};
-use devgate_types::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle};
+use devgate_types::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle, same};
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -175,10 +175,7 @@ impl types::HostNode for CallState {
     }
 
     fn kind(&mut self, handle: Resource<Node>) -> Result<NodeKind> {
-        Ok(match self.node_info(node(&handle))?.number.kind {
-            devgate_types::NodeKind::Character => NodeKind::Character,
-            devgate_types::NodeKind::Block => NodeKind::Block,
-        })
+        Ok(self.node_info(node(&handle))?.number.kind.into())
     }
 
     fn number(&mut self, handle: Resource<Node>) -> Result<(u32, u32)> {
@@ -248,37 +245,13 @@ impl config::Host for CallState {
 
 impl log::Host for CallState {
     fn write(&mut self, level: log::Level, message: String) -> Result<()> {
-        let level = match level {
-            log::Level::Debug => LogLevel::Debug,
-            log::Level::Info => LogLevel::Info,
-            log::Level::Warn => LogLevel::Warn,
-            log::Level::Error => LogLevel::Error,
-        };
-        self.log(level, &message)
+        self.log(level.into(), &message)
     }
 }
 
-/// The kinds of failure, which are the same on both sides.
-macro_rules! kinds {
-    ($($kind:ident)*) => {
-        impl From<FailureKind> for ErrorKind {
-            fn from(kind: FailureKind) -> Self {
-                match kind {
-                    $(FailureKind::$kind => Self::$kind,)*
-                }
-            }
-        }
-
-        impl From<ErrorKind> for FailureKind {
-            fn from(kind: ErrorKind) -> Self {
-                match kind {
-                    $(ErrorKind::$kind => Self::$kind,)*
-                }
-            }
-        }
-    };
-}
-kinds!(Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
+same!(FailureKind, ErrorKind: Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
+same!(LogLevel, log::Level: Debug Info Warn Error);
+same!(devgate_types::NodeKind, NodeKind: Character Block);
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {

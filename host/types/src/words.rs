@@ -18,3 +18,25 @@ macro_rules! words {
         }
     };
 }
+
+/// Makes two enums into each other that have the same variants without fields, one of them on a wire or in the contract.
+#[macro_export]
+macro_rules! same {
+    ($ours:ty, $theirs:ty: $($variant:ident)+) => {
+        impl From<$ours> for $theirs {
+            fn from(ours: $ours) -> Self {
+                match ours {
+                    $(<$ours>::$variant => Self::$variant,)+
+                }
+            }
+        }
+
+        impl From<$theirs> for $ours {
+            fn from(theirs: $theirs) -> Self {
+                match theirs {
+                    $(<$theirs>::$variant => Self::$variant,)+
+                }
+            }
+        }
+    };
+}

@@ -92,13 +92,7 @@ impl Capabilities for Remote {
     }
 
     fn log(&mut self, level: LogLevel, message: &str) {
-        let level = match level {
-            LogLevel::Debug => wire::log::Level::Debug,
-            LogLevel::Info => wire::log::Level::Info,
-            LogLevel::Warn => wire::log::Level::Warn,
-            LogLevel::Error => wire::log::Level::Error,
-        };
-        let log = wire::Log { level: level.into(), line: message.to_owned() };
+        let log = wire::Log { level: wire::log::Level::from(level).into(), line: message.to_owned() };
         let log = wire::FromRunner { kind: Some(wire::from_runner::Kind::Log(log)) };
         // It goes with the next question, or with the answer.
         let _ = self.host.lock().add(&log);

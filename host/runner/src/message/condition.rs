@@ -3,15 +3,13 @@
 use super::wire::{self, condition};
 use devgate_types::{Condition, Effect};
 
+devgate_types::same!(Effect, condition::Effect: Inform NoNew Evict);
+
 impl From<&[Condition]> for wire::Conditions {
     fn from(conditions: &[Condition]) -> Self {
         let condition = |Condition { key, effect, message }: &Condition| {
-            let effect = match effect {
-                Effect::Inform => condition::Effect::Inform,
-                Effect::NoNew => condition::Effect::NoNew,
-                Effect::Evict => condition::Effect::Evict,
-            };
-            wire::Condition { key: key.clone(), effect: effect.into(), message: message.clone() }
+            let effect = condition::Effect::from(*effect).into();
+            wire::Condition { key: key.clone(), effect, message: message.clone() }
         };
         Self { conditions: conditions.iter().map(condition).collect() }
     }
@@ -20,11 +18,7 @@ impl From<&[Condition]> for wire::Conditions {
 impl From<wire::Conditions> for Vec<Condition> {
     fn from(wire::Conditions { conditions }: wire::Conditions) -> Self {
         let condition = |said: wire::Condition| {
-            let effect = match said.effect() {
-                condition::Effect::Inform => Effect::Inform,
-                condition::Effect::NoNew => Effect::NoNew,
-                condition::Effect::Evict => Effect::Evict,
-            };
+            let effect = said.effect().into();
             Condition { key: said.key, effect, message: said.message }
         };
         conditions.into_iter().map(condition).collect()

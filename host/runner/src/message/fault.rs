@@ -4,27 +4,7 @@ use super::question::Argument;
 use super::wire::{self, failure::Kind, fault};
 use devgate_types::{CallError, Failure, FailureKind, GuestFault, GuestText, HostFault, Limit};
 
-/// The kinds of failure, which are the same on both sides.
-macro_rules! kinds {
-    ($($kind:ident)*) => {
-        impl From<FailureKind> for Kind {
-            fn from(kind: FailureKind) -> Self {
-                match kind {
-                    $(FailureKind::$kind => Self::$kind,)*
-                }
-            }
-        }
-
-        impl From<Kind> for FailureKind {
-            fn from(kind: Kind) -> Self {
-                match kind {
-                    $(Kind::$kind => Self::$kind,)*
-                }
-            }
-        }
-    };
-}
-kinds!(Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
+devgate_types::same!(FailureKind, Kind: Denied NotFound Gone Invalid Io Limit Busy Unsupported Other);
 
 impl From<Failure> for wire::Failure {
     fn from(failure: Failure) -> Self {

@@ -8,7 +8,7 @@ use crate::message::{
     wire::{self, answer::Answer as Given, from_runner, to_runner},
 };
 use crate::socket::{MAX_UP, Socket, SocketError};
-use devgate_types::component::{Call, CallKind, Capabilities, Cost, LogLevel, Output};
+use devgate_types::component::{Call, CallKind, Capabilities, Cost, Output};
 use devgate_types::{ByteSize, CallError, Limit, Limits};
 use std::time::{Duration, Instant};
 
@@ -146,7 +146,7 @@ impl Lane {
                     let size = LINE.saturating_add(u64::try_from(line.line.len()).unwrap_or(u64::MAX));
                     let left = log.checked_sub(size);
                     log = left.ok_or_else(|| Ended::Broke("it logs more than it may".to_owned()))?;
-                    host.log(level(line.level()), &line.line);
+                    host.log(line.level().into(), &line.line);
                 }
                 Some(from_runner::Kind::Item(item)) => {
                     collected.add(item).map_err(|what| Ended::Broke(what.to_owned()))?;
@@ -199,12 +199,3 @@ impl Lane {
 
 /// The longest list of attributes.
 const LIST: u64 = 4_096;
-
-fn level(level: wire::log::Level) -> LogLevel {
-    match level {
-        wire::log::Level::Debug => LogLevel::Debug,
-        wire::log::Level::Info => LogLevel::Info,
-        wire::log::Level::Warn => LogLevel::Warn,
-        wire::log::Level::Error => LogLevel::Error,
-    }
-}
