@@ -17,14 +17,13 @@ pub fn main() -> ExitCode {
 }
 
 fn load(loading: Loading) -> Result<Ready, Refusal> {
-    let host = |error: &dyn std::fmt::Display| Refusal::Host(error.to_string());
     // WASI's functions wait for nothing here, so nothing has to drive it.
     let tokio = loading.profile.wasi.then(|| tokio::runtime::Builder::new_current_thread().build());
-    let tokio = tokio.transpose().map_err(|error| host(&error))?;
+    let tokio = tokio.transpose().map_err(|error| Refusal::Host(error.to_string()))?;
     // It lives as long as the process.
     let handle = tokio.as_ref().map(|tokio| tokio.handle().clone());
     std::mem::forget(tokio);
-    let engine = Engine::new(loading.memory, handle).map_err(|error| host(&error))?;
+    let engine = Engine::new(loading.memory, handle)?;
     let Loading { code, imports, profile, limits, .. } = loading;
     #[expect(unsafe_code, reason = "nothing can tell code that this build made from other code")]
     // SAFETY: the host hands over what `devgate-compile` of the same build made: it has it from that process, or from a file that no other user

@@ -10,6 +10,7 @@ use devgate_types::component::{Call, CallKind, Capabilities, Cost, Output};
 use devgate_types::{CallError, GuestText, Unit, answer};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use wasmtime::component::Instance;
 use wasmtime::{Store, UpdateDeadline};
 
 /// How many handles wasmtime itself allows beyond `limits.handles`, so that ours is the limit that is met and named. It
@@ -34,7 +35,7 @@ impl Loaded {
 
     #[tracing::instrument(name = "sandbox.call", level = "trace", skip_all)]
     fn run(&self, call: &Call<'_>, host: Box<dyn Capabilities>) -> Result<(Output, Cost), CallError> {
-        let _flight = self.engine.ticker().enter();
+        let _flight = self.engine.ticker.enter();
         let _runtime = self.enter_runtime();
         let mut store = self.store(CallState::new(host));
         let outcome = self.export(&mut store, call);
@@ -63,11 +64,9 @@ impl Loaded {
                 verdicts.map(|verdicts| Output { verdicts: convert::verdicts(verdicts), ..none() })
             }
             CallKind::Allocate if !settings.is_empty() => {
-                let parameters = self.parameters.as_ref();
-                let lacks = || host_fault("gave settings to a component that exports no parameters");
-                let parameters = parameters.ok_or_else(lacks)?;
-                let instance = self.component.instance_pre().instantiate(&mut *store)?;
-                let parameters = parameters.load(&mut *store, &instance)?;
+                let lacks = "gave settings to a component that exports no parameters";
+                let (indices, instance) = self.optional(&self.exports.parameters, lacks, store)?;
+                let parameters = indices.load(&mut *store, &instance)?;
                 let units = hand_over(store, units)?;
                 let parameters = parameters.devgate_plugin0_1_1_parameters();
                 let edits = parameters.call_allocate_with(store, resource, &units, &convert::settings(settings))?;
@@ -80,22 +79,18 @@ impl Loaded {
                 edits.map(|edits| Output { edits: convert::edits(edits), ..none() })
             }
             CallKind::Choose => {
-                let preference = self.preference.as_ref();
-                let lacks = || host_fault("asked for a choice of a component that exports no preference");
-                let preference = preference.ok_or_else(lacks)?;
-                let instance = self.component.instance_pre().instantiate(&mut *store)?;
-                let preference = preference.load(&mut *store, &instance)?;
+                let lacks = "asked for a choice of a component that exports no preference";
+                let (indices, instance) = self.optional(&self.exports.preference, lacks, store)?;
+                let preference = indices.load(&mut *store, &instance)?;
                 let units = hand_over(store, units)?;
                 let preference = preference.devgate_plugin_preference();
                 let choice = preference.call_choose(store, resource, &units, must_include, size)?;
                 choice.map(|choice| Output { choice, ..none() })
             }
             CallKind::Prepare | CallKind::Release => {
-                let lifecycle = self.lifecycle.as_ref();
-                let lacks = || host_fault("asked to prepare or release by a component that exports no lifecycle");
-                let lifecycle = lifecycle.ok_or_else(lacks)?;
-                let instance = self.component.instance_pre().instantiate(&mut *store)?;
-                let lifecycle = lifecycle.load(&mut *store, &instance)?;
+                let lacks = "asked to prepare or release by a component that exports no lifecycle";
+                let (indices, instance) = self.optional(&self.exports.lifecycle, lacks, store)?;
+                let lifecycle = indices.load(&mut *store, &instance)?;
                 let units = hand_over(store, units)?;
                 let lifecycle = lifecycle.devgate_plugin_lifecycle();
                 let done = match call.kind {
@@ -105,11 +100,9 @@ impl Loaded {
                 done.map(|()| none())
             }
             CallKind::Examine => {
-                let conditions = self.conditions.as_ref();
-                let lacks = || host_fault("asked for conditions of a component that exports none");
-                let conditions = conditions.ok_or_else(lacks)?;
-                let instance = self.component.instance_pre().instantiate(&mut *store)?;
-                let conditions = conditions.load(&mut *store, &instance)?;
+                let lacks = "asked for conditions of a component that exports none";
+                let (indices, instance) = self.optional(&self.exports.conditions, lacks, store)?;
+                let conditions = indices.load(&mut *store, &instance)?;
                 let units = hand_over(store, units)?;
                 let conditions = conditions.devgate_plugin0_1_1_conditions().call_examine(store, resource, &units)?;
                 conditions.map(|conditions| Output { conditions: convert::conditions(conditions), ..none() })
@@ -117,9 +110,20 @@ impl Loaded {
         })
     }
 
+    /// An export that not every component has, and a fresh instance.
+    fn optional<'a, T>(
+        &self,
+        export: &'a Option<T>,
+        lacks: &str,
+        store: &mut Store<CallState>,
+    ) -> wasmtime::Result<(&'a T, Instance)> {
+        let export = export.as_ref().ok_or_else(|| host_fault(lacks))?;
+        Ok((export, self.component.instance_pre().instantiate(store)?))
+    }
+
     /// WASI's functions want a runtime around them, and start one of their own where there is none.
     pub(crate) fn enter_runtime(&self) -> Option<tokio::runtime::EnterGuard<'_>> {
-        self.engine.tokio().filter(|_| self.profile.wasi).map(tokio::runtime::Handle::enter)
+        self.engine.tokio.as_ref().filter(|_| self.profile.wasi).map(tokio::runtime::Handle::enter)
     }
 
     /// A store with every limit set, for one instance.

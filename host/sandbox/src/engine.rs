@@ -2,8 +2,8 @@
 
 use crate::ticker::Ticker;
 use devgate_types::ByteSize;
+use devgate_types::load::Refusal;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use wasmtime::{Config, WasmBacktraceDetails};
 
 /// The guest's stack. Host functions run on what the calling thread has beyond it, so threads that call components need
@@ -14,55 +14,25 @@ pub(crate) const STACK: ByteSize = ByteSize::kib(256);
 /// which a call then copies only the pages that it writes to.
 const COPIED: ByteSize = ByteSize::mib(1);
 
-/// Why there is no engine.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// wasmtime refused its configuration: the processor or the kernel lacks something, or memory is too tight.
-    #[error("sandbox cannot start: {0}")]
-    Config(String),
-    /// No thread could be started.
-    #[error("sandbox cannot start its ticker thread")]
-    Ticker(#[source] std::io::Error),
-}
-
-/// The runtime that one component runs in, with the thread that ends its calls. Clones are the same engine.
-#[derive(Clone)]
-pub struct Engine(Arc<Inner>);
-
-struct Inner {
-    wasmtime: wasmtime::Engine,
-    ticker: Ticker,
-    tokio: Option<tokio::runtime::Handle>,
-}
-
-impl std::fmt::Debug for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").finish_non_exhaustive()
-    }
+/// The runtime that one component runs in, with the thread that ends its calls.
+pub struct Engine {
+    pub(crate) wasmtime: wasmtime::Engine,
+    pub(crate) ticker: Ticker,
+    pub(crate) tokio: Option<tokio::runtime::Handle>,
 }
 
 impl Engine {
-    /// An engine for a component whose memories start with so much, with a ticker thread of its own.
+    /// An engine for a component whose memories start with so much, with a ticker thread of its own. Fails where the processor or the
+    /// kernel lacks something, or memory is too tight.
     ///
     /// `tokio` is the runtime that WASI's standard streams use while a component that imports them runs; without it, and on
     /// a thread that belongs to no runtime, wasmtime-wasi starts one of its own.
-    pub fn new(memory: ByteSize, tokio: Option<tokio::runtime::Handle>) -> Result<Self, EngineError> {
-        let wasmtime = wasmtime::Engine::new(&config(memory));
-        let wasmtime = wasmtime.map_err(|error| EngineError::Config(format!("{error:#}")))?;
-        let ticker = Ticker::start(wasmtime.weak()).map_err(EngineError::Ticker)?;
-        Ok(Self(Arc::new(Inner { wasmtime, ticker, tokio })))
-    }
-
-    pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
-        &self.0.wasmtime
-    }
-
-    pub(crate) fn ticker(&self) -> &Ticker {
-        &self.0.ticker
-    }
-
-    pub(crate) fn tokio(&self) -> Option<&tokio::runtime::Handle> {
-        self.0.tokio.as_ref()
+    pub fn new(memory: ByteSize, tokio: Option<tokio::runtime::Handle>) -> Result<Self, Refusal> {
+        let refused = |why: String| Refusal::Host(format!("sandbox cannot start: {why}"));
+        let wasmtime = wasmtime::Engine::new(&config(memory)).map_err(|error| refused(format!("{error:#}")))?;
+        let ticker = Ticker::start(wasmtime.weak());
+        let ticker = ticker.map_err(|error| refused(format!("its ticker thread: {error}")))?;
+        Ok(Self { wasmtime, ticker, tokio })
     }
 }
 

@@ -22,7 +22,7 @@ fn admit(request: &LoadRequest<'_>) -> Result<Loaded, Refusal> {
     let profile = Profile { sha256: Some(sha256), ..profile(&scan)? };
     let memory = scan.counts.memory;
     let code = compile(bytes, memory)?;
-    let engine = Engine::new(memory, None).map_err(|error| Refusal::Host(error.to_string()))?;
+    let engine = Engine::new(memory, None)?;
     let loaded = Loaded::new(engine, &code, &imports, profile)?;
     loaded.check_exports(limits)?;
     Ok(loaded)

@@ -37,7 +37,7 @@ mod ticker;
 pub use compile::compile;
 #[cfg(feature = "compiler")]
 pub use devgate_types::load::LoadRequest;
-pub use engine::{Engine, EngineError};
+pub use engine::Engine;
 #[cfg(feature = "compiler")]
 pub use in_process::load;
 pub use load::Loaded;

@@ -3,10 +3,6 @@
 mod link;
 mod not_granted;
 
-use crate::bindings::conditions::WithConditionsIndices;
-use crate::bindings::lifecycle::WithLifecycleIndices;
-use crate::bindings::parameters::WithParametersIndices;
-use crate::bindings::preference::WithPreferenceIndices;
 use crate::bindings::{PluginComponent, PluginComponentPre};
 use crate::brief::message;
 use crate::engine::Engine;
@@ -15,15 +11,13 @@ use crate::state::CallState;
 use devgate_types::Limits;
 use devgate_types::component::Profile;
 use devgate_types::load::{Admitted, Refusal};
+use link::Exports;
 use std::sync::Arc;
 
 /// A component, compiled and linked. Every call makes a fresh instance of it.
 pub struct Loaded {
     pub(crate) component: PluginComponentPre<CallState>,
-    pub(crate) preference: Option<WithPreferenceIndices>,
-    pub(crate) lifecycle: Option<WithLifecycleIndices>,
-    pub(crate) parameters: Option<WithParametersIndices>,
-    pub(crate) conditions: Option<WithConditionsIndices>,
+    pub(crate) exports: Exports,
     pub(crate) engine: Engine,
     pub(crate) profile: Profile,
 }
@@ -50,44 +44,26 @@ impl Loaded {
         image.map_err(|error| {
             Refusal::Host(format!("cannot make the image of a memory: {}", message(format_args!("{error:#}"))))
         })?;
-        let linked = link::link(component.engine(), &component, imports, &profile)?;
-        Ok(Self {
-            component: linked.plugin,
-            preference: linked.preference,
-            lifecycle: linked.lifecycle,
-            parameters: linked.parameters,
-            conditions: linked.conditions,
-            engine,
-            profile,
-        })
+        let (component, exports) = link::link(component.engine(), &component, imports, &profile)?;
+        Ok(Self { component, exports, engine, profile })
     }
 
     /// wasmtime compares the types of exports with what the host expects only for an instance, so one is made. That it fails
     /// to start says nothing here: the first call will say it. Code of the component runs in it.
     pub fn check_exports(&self, limits: &Limits) -> Result<(), Refusal> {
-        let _flight = self.engine.ticker().enter();
+        let _flight = self.engine.ticker.enter();
         let _runtime = self.enter_runtime();
         let mut store = self.store(CallState::without_host(Arc::new(limits.clone())));
         let Ok(instance) = self.component.instance_pre().instantiate(&mut store) else {
             return Ok(());
         };
-        PluginComponent::new(&mut store, &instance).map_err(|error| link::export_mismatch("plugin", &error))?;
-        if let Some(preference) = &self.preference {
-            let loaded = preference.load(&mut store, &instance);
-            loaded.map_err(|error| link::export_mismatch("preference", &error))?;
-        }
-        if let Some(lifecycle) = &self.lifecycle {
-            let loaded = lifecycle.load(&mut store, &instance);
-            loaded.map_err(|error| link::export_mismatch("lifecycle", &error))?;
-        }
-        if let Some(parameters) = &self.parameters {
-            let loaded = parameters.load(&mut store, &instance);
-            loaded.map_err(|error| link::export_mismatch("parameters", &error))?;
-        }
-        if let Some(conditions) = &self.conditions {
-            let loaded = conditions.load(&mut store, &instance);
-            loaded.map_err(|error| link::export_mismatch("conditions", &error))?;
-        }
+        let mismatch = |name| move |error: wasmtime::Error| link::export_mismatch(name, &error);
+        PluginComponent::new(&mut store, &instance).map_err(mismatch("plugin"))?;
+        let Exports { preference, lifecycle, parameters, conditions } = &self.exports;
+        preference.as_ref().map(|it| it.load(&mut store, &instance)).transpose().map_err(mismatch("preference"))?;
+        lifecycle.as_ref().map(|it| it.load(&mut store, &instance)).transpose().map_err(mismatch("lifecycle"))?;
+        parameters.as_ref().map(|it| it.load(&mut store, &instance)).transpose().map_err(mismatch("parameters"))?;
+        conditions.as_ref().map(|it| it.load(&mut store, &instance)).transpose().map_err(mismatch("conditions"))?;
         Ok(())
     }
 }

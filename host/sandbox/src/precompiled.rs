@@ -37,7 +37,7 @@ impl Code {
         #[expect(unsafe_code, reason = "there is no other way to run what another engine has compiled")]
         // SAFETY: wasmtime asks for bytes that its own `precompile_component` made and that did not change since: that is what a
         // `Code` is. wasmtime itself compares its version, the processor and the configuration.
-        let component = unsafe { Component::deserialize(engine.wasmtime(), &self.0) };
+        let component = unsafe { Component::deserialize(&engine.wasmtime, &self.0) };
         component.map_err(|error| Refusal::Code(message(format_args!("{error:#}"))))
     }
 }

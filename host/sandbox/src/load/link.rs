@@ -23,13 +23,12 @@ use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
 use wasmtime_wasi::p2::bindings::{cli, filesystem, sync};
 use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
 
-/// A component that is linked, and where its exports are.
-pub(super) struct Linked {
-    pub(super) plugin: PluginComponentPre<CallState>,
-    pub(super) preference: Option<WithPreferenceIndices>,
-    pub(super) lifecycle: Option<WithLifecycleIndices>,
-    pub(super) parameters: Option<WithParametersIndices>,
-    pub(super) conditions: Option<WithConditionsIndices>,
+/// Where the optional exports of a component are.
+pub(crate) struct Exports {
+    pub(crate) preference: Option<WithPreferenceIndices>,
+    pub(crate) lifecycle: Option<WithLifecycleIndices>,
+    pub(crate) parameters: Option<WithParametersIndices>,
+    pub(crate) conditions: Option<WithConditionsIndices>,
 }
 
 /// Links `component` to what it is granted of its imports. What it is not and can do without is there, and fails.
@@ -38,18 +37,20 @@ pub(super) fn link(
     component: &Component,
     imports: &Admitted,
     profile: &Profile,
-) -> Result<Linked, Refusal> {
+) -> Result<(PluginComponentPre<CallState>, Exports), Refusal> {
     let linker = linker(engine, &imports.served)
         .and_then(|mut linker| not_granted::add(&mut linker, &imports.not_granted).map(|()| linker))
         .map_err(|error| Refusal::Host(format!("cannot link: {}", message(format_args!("{error:#}")))))?;
     let component = linker.instantiate_pre(component).map_err(|error| mismatch(&error))?;
     // Where it is there it must be right: an export of another type is not the same as none.
-    let preference = optional(profile.preference, "preference", || WithPreferenceIndices::new(&component))?;
-    let lifecycle = optional(profile.lifecycle, "lifecycle", || WithLifecycleIndices::new(&component))?;
-    let parameters = optional(profile.parameters, "parameters", || WithParametersIndices::new(&component))?;
-    let conditions = optional(profile.conditions, "conditions", || WithConditionsIndices::new(&component))?;
+    let exports = Exports {
+        preference: optional(profile.preference, "preference", || WithPreferenceIndices::new(&component))?,
+        lifecycle: optional(profile.lifecycle, "lifecycle", || WithLifecycleIndices::new(&component))?,
+        parameters: optional(profile.parameters, "parameters", || WithParametersIndices::new(&component))?,
+        conditions: optional(profile.conditions, "conditions", || WithConditionsIndices::new(&component))?,
+    };
     let plugin = PluginComponentPre::new(component).map_err(|error| mismatch(&error))?;
-    Ok(Linked { plugin, preference, lifecycle, parameters, conditions })
+    Ok((plugin, exports))
 }
 
 fn optional<T>(is_there: bool, name: &str, find: impl FnOnce() -> wasmtime::Result<T>) -> Result<Option<T>, Refusal> {
