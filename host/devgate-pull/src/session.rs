@@ -6,7 +6,7 @@ use crate::error::{Failure, chain};
 use crate::way::{Way, is_safe};
 use authorize::Challenge;
 use devgate_oci::Error;
-use devgate_oci::child::{Credentials, wire};
+use devgate_oci::child::wire::{self, Password, credentials::Kind};
 use devgate_types::{Repository, escape};
 use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -29,7 +29,8 @@ pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 /// One pull or push, with what it has shown of itself.
 pub struct Session {
     way: Way,
-    credentials: Credentials,
+    /// None where it is shown nothing.
+    credentials: Option<Kind>,
     repository: Repository,
     scope: &'static str,
     tell: Tell,
@@ -63,7 +64,7 @@ impl Session {
         let way = Way::new(&access, repository)?;
         Ok(Self {
             way,
-            credentials: access.credentials.unwrap_or_default().into(),
+            credentials: access.credentials.unwrap_or_default().kind,
             repository: repository.clone(),
             scope: if push { "pull,push" } else { "pull" },
             tell,
@@ -172,8 +173,8 @@ impl Session {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let who = match &self.credentials {
-                    Credentials::Anonymous => "without credentials; give it some (--registry-config)".to_owned(),
-                    Credentials::Password { user, .. } => {
+                    None => "without credentials; give it some (--registry-config)".to_owned(),
+                    Some(Kind::Password(Password { user, .. })) => {
                         format!(
                             "as {}; check the password and what this user may do (--registry-config)",
                             escape(user, 64)
@@ -203,12 +204,12 @@ impl Session {
             challenge.ok_or_else(|| self.host("its registry asks for credentials in a way that is not known here"))?;
         let text = match challenge {
             Challenge::Basic => match &self.credentials {
-                Credentials::Password { user, password } => authorize::basic(user, password),
+                Some(Kind::Password(Password { user, password })) => authorize::basic(user, password),
                 // What it says of that is the better message.
                 _ => return Ok(()),
             },
             Challenge::Bearer { realm, service } => match &self.credentials {
-                Credentials::Bearer(token) => format!("Bearer {token}"),
+                Some(Kind::Bearer(token)) => format!("Bearer {token}"),
                 _ => format!("Bearer {}", self.token(&realm, &service).await?),
             },
         };
@@ -225,7 +226,7 @@ impl Session {
         let mut url =
             realm.ok_or_else(|| self.host("its registry asks to show credentials somewhere else than over HTTPS"))?;
         let scope = format!("repository:{}:{}", self.repository.name, self.scope);
-        let request = if let Credentials::Identity(token) = &self.credentials {
+        let request = if let Some(Kind::Identity(token)) = &self.credentials {
             let form = [
                 ("grant_type", "refresh_token"),
                 ("service", service),
@@ -239,7 +240,7 @@ impl Session {
             url.query_pairs_mut().append_pair("service", service).append_pair("scope", &scope);
             let request = self.way.client.get(url);
             match &self.credentials {
-                Credentials::Password { user, password } => request.basic_auth(user, Some(password)),
+                Some(Kind::Password(Password { user, password })) => request.basic_auth(user, Some(password)),
                 _ => request,
             }
         };

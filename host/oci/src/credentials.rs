@@ -1,6 +1,7 @@
 //! Who one is at a registry: `config.json`, as docker, podman and Kubernetes' pull secrets have it.
 
 use crate::error::{Error, FileError, read_file};
+use crate::message::wire::{Credentials, Password, credentials::Kind};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use devgate_types::Repository;
@@ -12,36 +13,6 @@ use std::path::Path;
 const MAX_FILE: u64 = 1024 * 1024;
 /// What docker's own registry is called in the file.
 const DOCKER: &str = "https://index.docker.io/v1/";
-
-/// What to show a registry.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Credentials {
-    /// Nothing.
-    Anonymous,
-    /// A name, and what goes with it.
-    Password {
-        /// The name.
-        user: String,
-        /// What is secret.
-        password: String,
-    },
-    /// A token to get others with (OAuth 2).
-    Identity(String),
-    /// The token itself.
-    Bearer(String),
-}
-
-impl std::fmt::Debug for Credentials {
-    /// Nothing of what is secret.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Anonymous => "Anonymous",
-            Self::Password { .. } => "Password",
-            Self::Identity(_) => "Identity",
-            Self::Bearer(_) => "Bearer",
-        })
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,7 +37,7 @@ struct Entry {
 /// when the file cannot be read, or leaves it to another program.
 pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credentials, Error> {
     let Some(file) = file else {
-        return Ok(Credentials::Anonymous);
+        return Ok(Credentials::default());
     };
     let failed = |why: FileError| Error::Host(format!("{}: {why} (--registry-config)", file.display()));
     let found = read_file(file, MAX_FILE).and_then(|bytes| read(&bytes, repository));
@@ -85,31 +56,31 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError>
             let (registry, key) = (registry(), "credHelpers");
             return Err(FileError::Helper { registry, key });
         }
-        return Ok(Credentials::Anonymous);
+        return Ok(Credentials::default());
     };
     let entry = entry.1;
     let text = |value: Option<String>| value.filter(|text| !text.is_empty());
     if let Some(token) = text(entry.registrytoken) {
-        return Ok(Credentials::Bearer(token));
+        return Ok(Kind::Bearer(token).into());
     }
     if let Some(token) = text(entry.identitytoken) {
-        return Ok(Credentials::Identity(token));
+        return Ok(Kind::Identity(token).into());
     }
     if let Some(user) = text(entry.username) {
         let password = entry.password.unwrap_or_default();
-        return Ok(Credentials::Password { user, password });
+        return Ok(Kind::Password(Password { user, password }).into());
     }
     let Some(auth) = text(entry.auth) else {
         if config.creds_store.is_some() {
             let (registry, key) = (registry(), "credsStore");
             return Err(FileError::Helper { registry, key });
         }
-        return Ok(Credentials::Anonymous);
+        return Ok(Credentials::default());
     };
     let decoded = STANDARD.decode(auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let both = decoded.as_deref().and_then(|text| text.trim_end_matches('\0').split_once(':'));
     let (user, password) = both.ok_or_else(|| FileError::NotAuth(registry()))?;
-    Ok(Credentials::Password { user: user.to_owned(), password: password.to_owned() })
+    Ok(Kind::Password(Password { user: user.to_owned(), password: password.to_owned() }).into())
 }
 
 /// How closely a name in the file means the repository: by how many letters of its name, and not at all where it means another.
@@ -145,7 +116,7 @@ mod tests {
     }
 
     fn password(user: &str, password: &str) -> Credentials {
-        Credentials::Password { user: user.to_owned(), password: password.to_owned() }
+        Kind::Password(Password { user: user.to_owned(), password: password.to_owned() }).into()
     }
 
     #[test]
@@ -159,16 +130,16 @@ mod tests {
             assert_eq!(of_text(text).unwrap(), anna, "{text}");
         }
         let token = r#"{"auths": {"registry.example.com": {"auth": "YTpi", "identitytoken": "t"}}}"#;
-        assert_eq!(of_text(token).unwrap(), Credentials::Identity("t".to_owned()));
+        assert_eq!(of_text(token).unwrap(), Kind::Identity("t".to_owned()).into());
         let token = r#"{"auths": {"registry.example.com": {"registrytoken": "t"}}}"#;
-        assert_eq!(of_text(token).unwrap(), Credentials::Bearer("t".to_owned()));
+        assert_eq!(of_text(token).unwrap(), Kind::Bearer("t".to_owned()).into());
         for unnamed in [
             "{}",
             r#"{"auths": {"registry.example.com:5000": {"auth": "YTpi"}, "example.com": {"auth": "YTpi"}}}"#,
             r#"{"auths": {"registry.example.com": {}}}"#,
             r#"{"credHelpers": {"other.example.com": "x"}}"#,
         ] {
-            assert_eq!(of_text(unnamed).unwrap(), Credentials::Anonymous, "{unnamed}");
+            assert_eq!(of_text(unnamed).unwrap(), Credentials::default(), "{unnamed}");
         }
         let docker = format!(r#"{{"auths": {{"{DOCKER}": {{"auth": "YTpi"}}}}}}"#);
         assert_eq!(read(docker.as_bytes(), &at("docker.io", "a")).unwrap(), password("a", "b"));
@@ -182,9 +153,10 @@ mod tests {
             "registry.example.com/vendor/gpu": {"auth": "Z3B1Ong="},
             "https://registry.example.com/other/": {"auth": "b3RoZXI6eA=="}
         }}"#;
-        let user = |text: &str, name: &str| match read(text.as_bytes(), &at("registry.example.com", name)).unwrap() {
-            Credentials::Password { user, .. } => user,
-            other => format!("{other:?}"),
+        let user = |text: &str, name: &str| match read(text.as_bytes(), &at("registry.example.com", name)).unwrap().kind
+        {
+            Some(Kind::Password(Password { user, .. })) => user,
+            _ => "nobody's".to_owned(),
         };
         for (name, expected) in [
             ("vendor/gpu", "gpu"),
@@ -192,7 +164,7 @@ mod tests {
             ("vendor/gpu2", "vendor"),
             ("vendor", "vendor"),
             ("other/a", "other"),
-            ("third/a", "Anonymous"),
+            ("third/a", "nobody's"),
         ] {
             assert_eq!(user(text, name), expected, "{name}");
         }
@@ -207,6 +179,6 @@ mod tests {
         insta::assert_snapshot!(refused(r#"{"auths": {"registry.example.com": {"auth": "c2VjcmV0"}}}"#), @r#"has an "auth" of registry.example.com that is not base64 of USER:PASSWORD"#);
         insta::assert_snapshot!(refused(r#"{"credHelpers": {"registry.example.com": "x"}}"#), @r#"leaves registry.example.com to a helper program (credHelpers), and none is run here; put the credentials into "auths""#);
         insta::assert_snapshot!(refused(r#"{"auths": {"registry.example.com": {}}, "credsStore": "x"}"#), @r#"leaves registry.example.com to a helper program (credsStore), and none is run here; put the credentials into "auths""#);
-        assert_eq!(format!("{:?}", password("anna", "secret")), "Password");
+        assert_eq!(format!("{:?}", password("anna", "secret")), "Credentials");
     }
 }

@@ -38,7 +38,6 @@ pub use store::{Counts, Store, StoreSettings, Wanted};
 /// would be refused.
 pub mod child {
     pub use crate::cache::MAX_MANIFEST;
-    pub use crate::credentials::Credentials;
     pub use crate::entry::{Next, follow};
     pub use crate::message::{MAX_ORDER, PIECE, wire};
     pub use crate::signature::{ANNOTATION, BUNDLE, MAX_SIGNATURES, NotSigned, PAYLOAD, SIGNS, Signed, check};

@@ -28,7 +28,7 @@ impl Registries {
         // Without them a name is looked up by the server of this machine, or is none.
         let names = |file: &str| read_file(Path::new(file), MAX_NAMES).unwrap_or_default();
         Ok(wire::Access {
-            credentials: Some(credentials::of(self.config.as_deref(), repository)?.into()),
+            credentials: Some(credentials::of(self.config.as_deref(), repository)?),
             authorities: authorities::of_the_system(),
             named: authorities::named(&self.authorities)?,
             plain_loopback: self.plain_loopback,
