@@ -15,7 +15,7 @@ pub(crate) use lane::{Ended, Lane, Wanted};
 use devgate_types::component::{Call, CallKind, Capabilities, Component, Cost, Output, Profile};
 use devgate_types::load::Refusal;
 use devgate_types::{CallError, GuestFault, GuestText, HostFault, Mutex, answer};
-use process::{NotStarted, Process};
+use process::Process;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{self, Write};
@@ -68,10 +68,7 @@ impl Runner {
         let code = in_memory(code).map_err(|error| Refusal::Host(format!("machine code cannot be held: {error}")))?;
         let interfaces = Interfaces::of(&load.imports);
         let start = Start { program, spawner, code, load, memory };
-        let process = start.process(FIRST).map_err(|not| match not {
-            NotStarted::Refused(refusal) => refusal,
-            NotStarted::Fault(why) => Refusal::Host(why),
-        })?;
+        let process = start.process(FIRST)?;
         Ok(Self {
             plugin: plugin.to_owned(),
             profile,
@@ -90,11 +87,11 @@ impl Runner {
             return Ok(Arc::clone(running));
         }
         *process = None;
-        let started = self.start.process(ANEW).map_err(|not| match not {
-            NotStarted::Refused(Refusal::Host(why) | Refusal::Code(why)) | NotStarted::Fault(why) => why,
-            NotStarted::Refused(refusal) => refusal.to_string(),
+        let started = self.start.process(ANEW).map_err(|refusal| match refusal {
+            Refusal::Host(why) | Refusal::Code(why) => HostFault(why),
+            refusal => HostFault(refusal.to_string()),
         });
-        let started = Arc::new(started.map_err(|why| CallError::Host(HostFault(why)))?);
+        let started = Arc::new(started?);
         *process = Some(Arc::clone(&started));
         self.restarts.fetch_add(1, Ordering::Relaxed);
         Ok(started)

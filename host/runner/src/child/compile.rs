@@ -28,11 +28,7 @@ pub struct Tools {
 #[must_use]
 pub fn main(tools: &Tools) -> ExitCode {
     let made = work(tools).unwrap_or_else(|why| Err(Refusal::Host(format!("{NAME}: {why}"))));
-    let (kind, code) = match made {
-        Ok(Made::Scan(scan)) => (wire::made::Kind::Scan(scan.into()), Vec::new()),
-        Ok(Made::Code(code)) => (wire::made::Kind::Compiled(true), code),
-        Err(refusal) => (wire::made::Kind::Refused(refusal.into()), Vec::new()),
-    };
+    let (kind, code) = made.unwrap_or_else(|refusal| (wire::made::Kind::Refused(refusal.into()), Vec::new()));
     let mut out = io::stdout().lock();
     let answer = join(&wire::Made { kind: Some(kind) }, &[]);
     let written = out.write_all(&answer).and_then(|()| out.write_all(&code));
@@ -42,10 +38,8 @@ pub fn main(tools: &Tools) -> ExitCode {
     }
 }
 
-enum Made {
-    Scan(Scan),
-    Code(Vec<u8>),
-}
+/// What is made, and the machine code that goes with it.
+type Made = (wire::made::Kind, Vec<u8>);
 
 fn work(tools: &Tools) -> Result<Result<Made, Refusal>, ChildError> {
     let (parent, [seconds, memory]) = numbers()?;
@@ -54,9 +48,11 @@ fn work(tools: &Tools) -> Result<Result<Made, Refusal>, ChildError> {
     io::stdin().lock().read_to_end(&mut input)?;
     let (order, component) = split::<wire::Order>(&input, ORDER).map_err(|why| ChildError::Told(why.to_string()))?;
     check_build(&order.build)?;
+    let scanned = |scan: Scan| (wire::made::Kind::Scan(scan.into()), Vec::new());
+    let compiled = |code| (wire::made::Kind::Compiled(true), code);
     match order.kind {
-        Some(wire::order::Kind::Scan(limits)) => Ok((tools.scan)(component, &limits.into()).map(Made::Scan)),
-        Some(wire::order::Kind::Compile(memory)) => Ok((tools.compile)(component, ByteSize(memory)).map(Made::Code)),
+        Some(wire::order::Kind::Scan(limits)) => Ok((tools.scan)(component, &limits.into()).map(scanned)),
+        Some(wire::order::Kind::Compile(memory)) => Ok((tools.compile)(component, ByteSize(memory)).map(compiled)),
         None => Err(ChildError::Told("there is no order".to_owned())),
     }
 }

@@ -12,7 +12,7 @@ use devgate_types::load::{Admitted, Refusal};
 use devgate_types::{ByteSize, CallError, Edits, Limits, Mutex, Pool, Property, Setting, Unit, Verdict};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -65,9 +65,9 @@ pub fn main(load: Load) -> ExitCode {
 fn work(load: Load) -> Result<(), ChildError> {
     let (parent, [address_space, data]) = numbers()?;
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
-    let mut first = Socket::blocking(owned(input.as_fd())?);
-    let second = Socket::blocking(owned(output.as_fd())?);
-    let mut code = File::from(owned(error.as_fd())?);
+    let mut first = Socket::blocking(input.as_fd().try_clone_to_owned()?);
+    let second = Socket::blocking(output.as_fd().try_clone_to_owned()?);
+    let mut code = File::from(error.as_fd().try_clone_to_owned()?);
     if let Err(why) = confine(parent, address_space, data) {
         let why = Refusal::Host(format!("{NAME}: {why}"));
         let _ = first.send(&said(from_runner::Kind::Refused(why.into())));
@@ -107,10 +107,6 @@ fn work(load: Load) -> Result<(), ChildError> {
     serve(first, &*call);
     let _ = lane.join();
     Ok(())
-}
-
-fn owned(fd: BorrowedFd<'_>) -> io::Result<std::os::fd::OwnedFd> {
-    fd.try_clone_to_owned()
 }
 
 fn confine(parent: u32, address_space: u64, data: u64) -> Result<(), ChildError> {

@@ -76,10 +76,12 @@ pub(crate) enum Ended {
     Broke(String),
 }
 
-impl From<SocketError> for Ended {
-    fn from(error: SocketError) -> Self {
+impl Ended {
+    /// For what is wrong with the socket, in a call with this deadline.
+    fn of(error: SocketError, deadline: Duration) -> Self {
         match error {
             SocketError::Closed => Self::Lost,
+            SocketError::Late => Self::Late(Limit::Deadline(deadline)),
             error => Self::Broke(error.to_string()),
         }
     }
@@ -115,7 +117,6 @@ impl Lane {
         if self.socket.is_ahead() {
             return Err(Ended::Broke("it answers before it is asked".to_owned()));
         }
-        let late = || Ended::Late(Limit::Deadline(limits.deadline));
         let patience = wanted.most + GRACE;
         let mut left = patience;
         let (mut collected, mut habits) = (Collected::new(wanted.kind, limits), Habits::default());
@@ -130,7 +131,7 @@ impl Lane {
                 Some(from_runner::Kind::Ask(ask)) => {
                     // A component's own clock ends it, which began later and runs while the host answers.
                     if begun.elapsed() > patience {
-                        return Err(late());
+                        return Err(Ended::of(SocketError::Late, limits.deadline));
                     }
                     if questions == 0 || !may_ask {
                         return Err(Ended::Broke("it asks more than it may".to_owned()));
@@ -172,10 +173,7 @@ impl Lane {
         self.socket.wait_until(begun + *left);
         let sent = self.socket.send(message);
         *left = left.saturating_sub(begun.elapsed());
-        match sent {
-            Err(SocketError::Late) => Err(Ended::Late(Limit::Deadline(limits.deadline))),
-            sent => Ok(sent?),
-        }
+        sent.map_err(|error| Ended::of(error, limits.deadline))
     }
 
     /// Waits for the runner, for as long as it has left; once more where this process was stopped meanwhile, as the runner was with it.
@@ -190,10 +188,7 @@ impl Lane {
             received = self.socket.receive(MAX_UP);
         }
         *left = left.saturating_sub(begun.elapsed());
-        match received {
-            Err(SocketError::Late) => Err(Ended::Late(Limit::Deadline(limits.deadline))),
-            received => Ok(received?),
-        }
+        received.map_err(|error| Ended::of(error, limits.deadline))
     }
 }
 

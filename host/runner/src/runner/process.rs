@@ -21,14 +21,6 @@ const KILLED: Duration = Duration::from_secs(1);
 /// How long one that has closed its sockets is waited for before it is killed: how it ends by itself says more.
 const CLOSED: Duration = Duration::from_millis(20);
 
-/// Why there is no process.
-pub(super) enum NotStarted {
-    /// It says what is wrong with the component, or with this host.
-    Refused(Refusal),
-    /// The host or the operating system.
-    Fault(String),
-}
-
 /// A process that is ready.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -45,9 +37,9 @@ struct State {
 }
 
 impl Start {
-    /// Starts one, and waits so long until it is ready.
-    pub(super) fn process(&self, patience: Duration) -> Result<Process, NotStarted> {
-        let fault = |error: io::Error| NotStarted::Fault(format!("cannot start a runner: {error}"));
+    /// Starts one, and waits so long until it is ready. The error says what is wrong with the component, or with this host.
+    pub(super) fn process(&self, patience: Duration) -> Result<Process, Refusal> {
+        let fault = |error: io::Error| Refusal::Host(format!("cannot start a runner: {error}"));
         let (first, its_first) = UnixStream::pair().map_err(fault)?;
         let (second, its_second) = UnixStream::pair().map_err(fault)?;
         (&self.code).rewind().map_err(fault)?;
@@ -67,7 +59,7 @@ impl Start {
 }
 
 impl Process {
-    fn load(&self, load: &wire::Load, patience: Duration) -> Result<(), NotStarted> {
+    fn load(&self, load: &wire::Load, patience: Duration) -> Result<(), Refusal> {
         let [first, _] = &self.lanes;
         let mut lane = first.lock();
         let socket = &mut lane.socket;
@@ -76,12 +68,12 @@ impl Process {
         let answer = socket.send(&load).and_then(|()| socket.receive::<wire::FromRunner>(MAX_UP));
         let fault = match answer.map(|message| message.kind) {
             Ok(Some(from_runner::Kind::Ready(_))) => return Ok(()),
-            Ok(Some(from_runner::Kind::Refused(refusal))) => return Err(NotStarted::Refused(refusal.into())),
+            Ok(Some(from_runner::Kind::Refused(refusal))) => return Err(refusal.into()),
             Ok(_) => "it says something that is not in the protocol".to_owned(),
             Err(SocketError::Closed) => self.lost().to_string(),
             Err(why) => why.to_string(),
         };
-        Err(NotStarted::Fault(format!("a runner could not load the component: {fault}")))
+        Err(Refusal::Host(format!("a runner could not load the component: {fault}")))
     }
 
     /// Makes a call; others on the same lane wait for its end.
