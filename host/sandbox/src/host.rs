@@ -8,7 +8,7 @@ mod capabilities;
 use crate::bindings::types::{Device, Error, ErrorKind, MountSource, Node, NodeKind};
 use crate::bindings::{config, hardware, host_paths, log, types};
 use crate::state::CallState;
-use devgate_types::component::{LogLevel, NodeInfo};
+use devgate_types::component::{Answered, Capabilities, LogLevel, NodeInfo};
 use devgate_types::{DeviceHandle, Failure, FailureKind, MountHandle, NodeHandle, same};
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -30,6 +30,10 @@ fn mount(handle: &Resource<MountSource>) -> MountHandle {
     MountHandle(handle.rep())
 }
 
+fn numbers(devices: Vec<DeviceHandle>) -> Vec<u32> {
+    devices.into_iter().map(|device| device.0).collect()
+}
+
 impl CallState {
     /// An argument that the component passed: counted, and refused where it is longer than the contract allows.
     pub(super) fn argument(&mut self, text: &str) -> Result<Result<(), Error>> {
@@ -41,30 +45,42 @@ impl CallState {
         Ok(Ok(()))
     }
 
+    /// Asks the capabilities for something by these arguments.
+    pub(super) fn asked<T>(
+        &mut self,
+        arguments: &[&str],
+        answer: impl FnOnce(&mut dyn Capabilities) -> Answered<T>,
+    ) -> Result<Result<T, Error>> {
+        for text in arguments {
+            if let Err(error) = self.argument(text)? {
+                return Ok(Err(error));
+            }
+        }
+        Ok(self.ask(answer)?.map_err(Error::from))
+    }
+
     fn own<T: 'static>(&mut self, number: u32) -> Result<Resource<T>> {
         self.meter.take_handles(1)?;
         Ok(Resource::new_own(number))
     }
 
-    fn own_devices(&mut self, handles: Vec<DeviceHandle>) -> Result<Vec<Resource<Device>>> {
-        handles.into_iter().map(|handle| self.own(handle.0)).collect()
+    /// A handle for the component, of what it asked for.
+    fn own_one<T: 'static>(&mut self, found: Result<u32, Error>) -> Result<Result<Resource<T>, Error>> {
+        found.map_or_else(|error| Ok(Err(error)), |number| self.own(number).map(Ok))
+    }
+
+    /// The same, of several.
+    fn own_all<T: 'static>(&mut self, found: Result<Vec<u32>, Error>) -> Result<Result<Vec<Resource<T>>, Error>> {
+        match found {
+            Ok(numbers) => numbers.into_iter().map(|number| self.own(number)).collect::<Result<_>>().map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     fn node_info(&mut self, handle: NodeHandle) -> Result<NodeInfo> {
         self.ask_infallible(|host| host.node(handle))
     }
 }
-
-/// Passes a failure on to the component.
-macro_rules! answer {
-    ($outcome:expr) => {
-        match $outcome? {
-            Ok(value) => value,
-            Err(failure) => return Ok(Err(failure.into())),
-        }
-    };
-}
-pub(super) use answer;
 
 impl types::Host for CallState {}
 
@@ -95,8 +111,7 @@ impl types::HostDevice for CallState {
     }
 
     fn attribute(&mut self, handle: Resource<Device>, path: String) -> Result<Result<String, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.attribute(device(&handle), &path)))))
+        self.asked(&[&path], |host| host.attribute(device(&handle), &path))
     }
 
     fn attributes(&mut self, handle: Resource<Device>, paths: Vec<String>) -> Result<Vec<Result<String, Error>>> {
@@ -121,25 +136,20 @@ impl types::HostDevice for CallState {
         offset: u64,
         length: u32,
     ) -> Result<Result<Vec<u8>, Error>> {
-        answer!(self.argument(&path));
-        let bytes = self.ask(|host| host.attribute_bytes(device(&handle), &path, offset, length));
-        Ok(Ok(answer!(bytes)))
+        self.asked(&[&path], |host| host.attribute_bytes(device(&handle), &path, offset, length))
     }
 
     fn entries(&mut self, handle: Resource<Device>, path: String) -> Result<Result<Vec<String>, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.entries(device(&handle), &path)))))
+        self.asked(&[&path], |host| host.entries(device(&handle), &path))
     }
 
     fn link(&mut self, handle: Resource<Device>, path: String) -> Result<Result<String, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.link(device(&handle), &path)))))
+        self.asked(&[&path], |host| host.link(device(&handle), &path))
     }
 
     fn related(&mut self, handle: Resource<Device>, link: String) -> Result<Result<Resource<Device>, Error>> {
-        answer!(self.argument(&link));
-        let related = answer!(self.ask(|host| host.related(device(&handle), &link)));
-        self.own(related.0).map(Ok)
+        let related = self.asked(&[&link], |host| host.related(device(&handle), &link))?;
+        self.own_one(related.map(|device| device.0))
     }
 
     fn parent(&mut self, handle: Resource<Device>) -> Result<Option<Resource<Device>>> {
@@ -152,15 +162,13 @@ impl types::HostDevice for CallState {
         handle: Resource<Device>,
         subsystem: String,
     ) -> Result<Result<Vec<Resource<Device>>, Error>> {
-        answer!(self.argument(&subsystem));
-        let children = answer!(self.ask(|host| host.children(device(&handle), &subsystem)));
-        self.own_devices(children).map(Ok)
+        let children = self.asked(&[&subsystem], |host| host.children(device(&handle), &subsystem))?;
+        self.own_all(children.map(numbers))
     }
 
     fn nodes(&mut self, handle: Resource<Device>) -> Result<Result<Vec<Resource<Node>>, Error>> {
-        let nodes = answer!(self.ask(|host| host.nodes(device(&handle))));
-        let nodes = nodes.into_iter().map(|node| self.own(node.0));
-        nodes.collect::<Result<_>>().map(Ok)
+        let nodes = self.asked(&[], |host| host.nodes(device(&handle)))?;
+        self.own_all(nodes.map(|nodes| nodes.into_iter().map(|node| node.0).collect()))
     }
 
     fn drop(&mut self, _: Resource<Device>) -> Result<()> {
@@ -210,30 +218,25 @@ impl types::HostMountSource for CallState {
 
 impl hardware::Host for CallState {
     fn devices(&mut self, subsystem: String) -> Result<Result<Vec<Resource<Device>>, Error>> {
-        answer!(self.argument(&subsystem));
-        let devices = answer!(self.ask(|host| host.devices(&subsystem)));
-        self.own_devices(devices).map(Ok)
+        let devices = self.asked(&[&subsystem], |host| host.devices(&subsystem))?;
+        self.own_all(devices.map(numbers))
     }
 
     fn device_by_name(&mut self, subsystem: String, name: String) -> Result<Result<Resource<Device>, Error>> {
-        answer!(self.argument(&subsystem));
-        answer!(self.argument(&name));
-        let found = answer!(self.ask(|host| host.device_by_name(&subsystem, &name)));
-        self.own(found.0).map(Ok)
+        let found = self.asked(&[&subsystem, &name], |host| host.device_by_name(&subsystem, &name))?;
+        self.own_one(found.map(|device| device.0))
     }
 }
 
 impl host_paths::Host for CallState {
     fn node_at(&mut self, path: String) -> Result<Result<Resource<Node>, Error>> {
-        answer!(self.argument(&path));
-        let found = answer!(self.ask(|host| host.node_at(&path)));
-        self.own(found.0).map(Ok)
+        let found = self.asked(&[&path], |host| host.node_at(&path))?;
+        self.own_one(found.map(|handle| handle.0))
     }
 
     fn mount(&mut self, name: String) -> Result<Result<Resource<MountSource>, Error>> {
-        answer!(self.argument(&name));
-        let found = answer!(self.ask(|host| host.mount(&name)));
-        self.own(found.0).map(Ok)
+        let found = self.asked(&[&name], |host| host.mount(&name))?;
+        self.own_one(found.map(|handle| handle.0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The capabilities that make no handles: files, the time, the kernel's log, writing attributes, and the blob that survives restarts.
 
-use super::{answer, device};
+use super::device;
 use crate::bindings::types::{Device, Error, Property};
 use crate::bindings::{clock, control, files, kernel_log, state, uevents};
 use crate::state::CallState;
@@ -14,31 +14,27 @@ const BLOB: usize = 64 << 10;
 
 impl files::Host for CallState {
     fn text(&mut self, path: String) -> Result<Result<String, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.file_text(&path)))))
+        self.asked(&[&path], |host| host.file_text(&path))
     }
 
     fn read(&mut self, path: String, offset: u64, length: u32) -> Result<Result<Vec<u8>, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.file_read(&path, offset, length)))))
+        self.asked(&[&path], |host| host.file_read(&path, offset, length))
     }
 
     fn entries(&mut self, path: String) -> Result<Result<Vec<String>, Error>> {
-        answer!(self.argument(&path));
-        Ok(Ok(answer!(self.ask(|host| host.file_entries(&path)))))
+        self.asked(&[&path], |host| host.file_entries(&path))
     }
 }
 
 impl kernel_log::Host for CallState {
     fn since(&mut self, cursor: String, most: u32) -> Result<Result<kernel_log::Batch, Error>> {
-        answer!(self.argument(&cursor));
-        let batch = answer!(self.ask(|host| host.kernel_log_since(&cursor, most)));
+        let batch = self.asked(&[&cursor], |host| host.kernel_log_since(&cursor, most))?;
         let event = |event: LogEvent| kernel_log::Event {
             pattern: event.pattern,
             captures: event.captures,
             time: event.micros,
         };
-        Ok(Ok(kernel_log::Batch {
+        Ok(batch.map(|batch| kernel_log::Batch {
             events: batch.events.into_iter().map(event).collect(),
             cursor: batch.cursor,
             gap: batch.gap,
@@ -48,10 +44,7 @@ impl kernel_log::Host for CallState {
 
 impl control::Host for CallState {
     fn write(&mut self, target: Resource<Device>, path: String, value: String) -> Result<Result<(), Error>> {
-        answer!(self.argument(&path));
-        answer!(self.argument(&value));
-        answer!(self.ask(|host| host.control_write(device(&target), &path, &value)));
-        Ok(Ok(()))
+        self.asked(&[&path, &value], |host| host.control_write(device(&target), &path, &value))
     }
 }
 
@@ -63,17 +56,17 @@ impl clock::Host for CallState {
 
 impl uevents::Host for CallState {
     fn recent(&mut self, target: Resource<Device>) -> Result<Result<Vec<uevents::Event>, Error>> {
-        let heard = answer!(self.ask(|host| host.uevents_recent(device(&target))));
+        let heard = self.asked(&[], |host| host.uevents_recent(device(&target)))?;
         let word = |word: devgate_types::Property| Property { name: word.name, value: word.value };
         let event =
             |event: Uevent| uevents::Event { time: event.millis, words: event.words.into_iter().map(word).collect() };
-        Ok(Ok(heard.into_iter().map(event).collect()))
+        Ok(heard.map(|heard| heard.into_iter().map(event).collect()))
     }
 }
 
 impl state::Host for CallState {
     fn load(&mut self) -> Result<Result<Vec<u8>, Error>> {
-        Ok(Ok(answer!(self.ask(|host| host.state_load()))))
+        self.asked(&[], |host| host.state_load())
     }
 
     fn store(&mut self, blob: Vec<u8>) -> Result<Result<(), Error>> {
@@ -82,7 +75,6 @@ impl state::Host for CallState {
             let message = format!("the blob has {} bytes; at most {BLOB} are allowed", blob.len());
             return Ok(Err(Failure::new(FailureKind::Limit, message).into()));
         }
-        answer!(self.ask(|host| host.state_store(&blob)));
-        Ok(Ok(()))
+        self.asked(&[], |host| host.state_store(&blob))
     }
 }
