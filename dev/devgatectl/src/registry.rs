@@ -5,13 +5,16 @@ mod attach;
 pub(crate) mod layout;
 mod sign;
 mod upload;
+mod wait;
 
 pub(crate) use artifact::{About, Artifact, Document};
 pub(crate) use attach::attach;
 pub(crate) use sign::sign;
 pub(crate) use upload::push;
+pub(crate) use wait::wait;
 
-use devgate_oci::{Descriptor, Error, Registries, digest};
+use devgate_oci::child::{NotSigned, check};
+use devgate_oci::{Descriptor, Error, PublicKey, Registries, digest};
 use devgate_pull::Session;
 use devgate_types::{Digest, PinnedReference, Reference, Repository, escape};
 use serde::Deserialize;
@@ -51,6 +54,34 @@ pub(crate) async fn manifest(session: &mut Session, wanted: &Reference) -> Resul
     Ok((wanted.clone().pinned_to(is), bytes))
 }
 
+/// A blob that is no larger than this. Fails when it cannot be had, or is larger.
+pub(crate) async fn small(session: &mut Session, blob: &Descriptor, most: u64) -> Result<Vec<u8>, Error> {
+    let refused = |session: &Session, what: String| Error::Refused(session.host(&what).to_string());
+    let digest = blob.sha256().map_err(|why| refused(session, why.to_string()))?;
+    if blob.size > most {
+        let why = format!("{digest} has {} bytes, and {most} are the most that is read of it", blob.size);
+        return Err(refused(session, why));
+    }
+    let mut bytes = Vec::new();
+    let mut take = |piece: &[u8]| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    };
+    session.blob(digest, blob.size, &mut take).await?;
+    Ok(bytes)
+}
+
+/// Whether one of the keys has signed an artifact. Fails when none of the signatures that can be had convinces, and not all of them can be
+/// had.
+pub(crate) async fn signed_by(
+    session: &mut Session,
+    artifact: Digest,
+    keys: &[PublicKey],
+) -> Result<Result<(), NotSigned>, Error> {
+    let signatures = session.signatures(artifact, keys).await?;
+    Ok(check(&signatures, keys, &artifact))
+}
+
 /// The text of an artifact that is a document of at most so many bytes: its one layer, of this type.
 pub(crate) async fn document(
     session: &mut Session,
@@ -61,7 +92,7 @@ pub(crate) async fn document(
     let refused = |why: String| Error::Refused(format!("{of}: {why}"));
     let layers = Raw::read(manifest).layers;
     match <[_; 1]>::try_from(layers) {
-        Ok([layer]) if layer.media_type == media_type => session.small(&layer, most).await,
+        Ok([layer]) if layer.media_type == media_type => small(session, &layer, most).await,
         Ok([other]) => Err(refused(format!("has a layer of type {}, not {media_type}", escape(&other.media_type, 80)))),
         Err(layers) => Err(refused(format!("has {} layers where one is expected", layers.len()))),
     }

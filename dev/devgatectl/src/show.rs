@@ -4,13 +4,14 @@ mod beside;
 mod text;
 
 use crate::cli::ShowArgs;
-use crate::registry::{self, Raw};
+use crate::registry::{self, Raw, wait};
 use beside::Refers;
 use devgate::cli::Output;
 use devgate::transfer::{Key, LARGEST, coded};
 use devgate::{exit, output};
+use devgate_oci::child::PAYLOAD;
 use devgate_oci::{Error, Manifest, NotUsable, Packed, PublicKey, digest};
-use devgate_pull::{Session, wait};
+use devgate_pull::Session;
 use devgate_types::{Reference, escape};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,17 +101,20 @@ impl Shown {
         let raw = Raw::read(&bytes);
         let config = match &raw.config {
             Some(config) if config.size > 2 => {
-                let bytes = session.small(config, MAX_CONFIG).await?;
+                let bytes = registry::small(session, config, MAX_CONFIG).await?;
                 serde_json::from_slice::<Config>(&bytes).unwrap_or_default()
             }
             _ => Config::default(),
         };
         let (sha256, component) = (layer.sha256().map_err(refused)?, config.component);
         let signed = match keys {
-            Some(keys) => Some(session.signed_by(pinned.digest, keys).await?),
+            Some(keys) => Some(registry::signed_by(session, pinned.digest, keys).await?),
             None => None,
         };
         let (referrers, bundles) = beside::get(session, &pinned, &[sha256, digest(&bytes)], keys).await?;
+        // Where cosign puts them; whose they are is not looked at.
+        let tagged = session.layers(&format!("sha256-{}.sig", pinned.digest.hex())).await?;
+        let tagged = tagged.iter().filter(|layer| layer.media_type == PAYLOAD).count();
         let list = |names: Vec<String>| names.iter().take(MAX_LISTED).map(|name| escape(name, SHOWN)).collect();
         let (imports, exports) = component.map(|it| (list(it.imports), list(it.exports))).unzip();
         let carries = raw.annotations.get(registry::CARRIES).into_iter().flat_map(|words| words.split(','));
@@ -122,7 +126,7 @@ impl Shown {
             annotations: raw.shown_annotations(),
             imports,
             exports,
-            signatures: session.tagged_signatures(pinned.digest).await? + bundles,
+            signatures: tagged + bundles,
             unsigned: signed.as_ref().and_then(|signed| Some(signed.as_ref().err()?.to_string())),
             signed: signed.map(|signed| signed.is_ok()),
             referrers,

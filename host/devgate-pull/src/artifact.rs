@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// A blob of so many bytes, as it comes.
-    pub(crate) async fn blob(&mut self, digest: Digest, size: u64, take: &mut Take<'_>) -> Result<(), Error> {
+    pub async fn blob(&mut self, digest: Digest, size: u64, take: &mut Take<'_>) -> Result<(), Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
         let answer = self.send(|client| client.get(url.clone())).await?;
         if answer.status() == StatusCode::NOT_FOUND {

@@ -51,7 +51,7 @@ impl Referrer {
 
 /// What was found, and what was in the way of finding more.
 #[derive(Default)]
-pub(crate) struct FoundSignatures {
+struct FoundSignatures {
     signed: Vec<Signed>,
     /// The first thing that could not be had.
     error: Option<Error>,
@@ -68,7 +68,7 @@ impl FoundSignatures {
 impl Session {
     /// The signatures of an artifact, as far as they are needed to see that one of the keys has signed it. One that cannot be had is not
     /// in the way of another one that convinces. Fails when none convinces, and not all could be had.
-    pub(crate) async fn signatures(&mut self, artifact: Digest, keys: &[PublicKey]) -> Result<Vec<Signed>, Error> {
+    pub async fn signatures(&mut self, artifact: Digest, keys: &[PublicKey]) -> Result<Vec<Signed>, Error> {
         let mut found = FoundSignatures::default();
         self.tagged(artifact, &mut found).await;
         if check(&found.signed, keys, &artifact).is_err() {
@@ -112,8 +112,9 @@ impl Session {
 
     /// Those that refer to it, each a manifest with a bundle as its layer (cosign, "Bundle Specification").
     async fn bundles(&mut self, artifact: Digest, found: &mut FoundSignatures) {
-        let referrers = self.referrers(artifact, found).await;
-        let mut referrers: Vec<_> = found.failed(referrers).unwrap_or_default();
+        let referrers = self.referrers(artifact).await;
+        let (mut referrers, is_cut) = found.failed(referrers).unwrap_or_default();
+        found.more |= is_cut;
         referrers.retain(Referrer::may_sign);
         referrers.sort_by_key(|referrer| !referrer.is_called_bundle());
         for (number, referrer) in referrers.into_iter().enumerate() {
@@ -136,18 +137,15 @@ impl Session {
     }
 
     /// What refers to an artifact: asked for, or under the tag that stands in for that where a registry does not know the question
-    /// (the same, "Referrers Tag Schema").
-    pub(crate) async fn referrers(
-        &mut self,
-        artifact: Digest,
-        found: &mut FoundSignatures,
-    ) -> Result<Vec<Referrer>, Error> {
+    /// (the same, "Referrers Tag Schema"). Also whether the registry says that there are more.
+    pub async fn referrers(&mut self, artifact: Digest) -> Result<(Vec<Referrer>, bool), Error> {
+        let mut is_cut = false;
         let url = self.url(&format!("referrers/{artifact}"))?;
         let ask = |client: &reqwest::Client| client.get(url.clone()).header("Accept", INDEX);
         // Once: registries are known that send a client somewhere else, which answers anything, or nothing for a while.
         let asked = match self.attempt(&ask).await.map_err(Error::from) {
             Ok(answer) if answer.status().is_success() => {
-                found.more |= answer.headers().contains_key(LINK);
+                is_cut = answer.headers().contains_key(LINK);
                 self.body(answer, MAX_MANIFEST).await.map(Some)
             }
             Ok(_) => Ok(None),
@@ -156,16 +154,16 @@ impl Session {
         };
         let read = |bytes: &[u8]| serde_json::from_slice::<Referrers>(bytes).ok();
         if let Ok(Some(list)) = asked.as_ref().map(|bytes| bytes.as_deref().and_then(read)) {
-            return Ok(list.manifests);
+            return Ok((list.manifests, is_cut));
         }
         match self.manifest(&format!("sha256-{}", artifact.hex())).await? {
-            Some(list) => Ok(read(&list).map_or_else(Vec::new, |list| list.manifests)),
-            None => asked.map(|_| Vec::new()),
+            Some(list) => Ok((read(&list).map_or_else(Vec::new, |list| list.manifests), is_cut)),
+            None => asked.map(|_| (Vec::new(), is_cut)),
         }
     }
 
     /// The layers of a manifest; none where there is no such manifest.
-    pub(crate) async fn layers(&mut self, name: &str) -> Result<Vec<Descriptor>, Error> {
+    pub async fn layers(&mut self, name: &str) -> Result<Vec<Descriptor>, Error> {
         let manifest = self.manifest(name).await?.unwrap_or_default();
         let read = serde_json::from_slice::<Signatures>(&manifest);
         Ok(read.map_or_else(|_| Vec::new(), |read| read.layers))

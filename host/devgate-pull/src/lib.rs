@@ -6,14 +6,11 @@ mod artifact;
 mod beside;
 mod child;
 mod error;
-mod look;
 mod names;
 mod session;
 mod tls;
-mod wait;
 mod way;
 
 pub use beside::Referrer;
 pub use child::{NAME, main};
-pub use session::{Replied, Session, Tell};
-pub use wait::wait;
+pub use session::{Replied, Session, Take, Tell};

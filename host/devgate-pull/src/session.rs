@@ -105,7 +105,7 @@ impl Session {
     }
 
     /// A message about what is asked for.
-    pub(crate) fn host(&self, what: &str) -> Error {
+    pub fn host(&self, what: &str) -> Error {
         Error::Host(format!("{}: {what}", self.repository))
     }
 
@@ -294,7 +294,7 @@ impl Session {
 }
 
 /// Takes a part of a body.
-pub(crate) type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + Send + 'a;
+pub type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + Send + 'a;
 
 /// Why there is no answer: what lies behind the words of the client's layers.
 fn network(error: reqwest::Error) -> String {

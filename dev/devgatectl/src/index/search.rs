@@ -2,12 +2,12 @@
 
 use super::{Entry, Index, MAX_BYTES};
 use crate::cli::SearchArgs;
-use crate::registry::{self, INDEX};
+use crate::registry::{self, INDEX, wait};
 use devgate::cli::Output;
 use devgate::transfer::{Key, coded};
 use devgate::{exit, output};
 use devgate_oci::{Error, PublicKey};
-use devgate_pull::{Session, wait};
+use devgate_pull::Session;
 use devgate_types::PinnedReference;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -45,7 +45,7 @@ async fn get(session: &mut Session, args: &SearchArgs, keys: &[PublicKey]) -> Re
     let (pinned, manifest) = registry::manifest(session, &args.index).await?;
     let refused = |why: String| Error::Refused(format!("index {pinned}: {why}"));
     if !keys.is_empty() {
-        let signed = session.signed_by(pinned.digest, keys).await?;
+        let signed = registry::signed_by(session, pinned.digest, keys).await?;
         signed.map_err(|why| refused(why.to_string()))?;
     }
     let text = registry::document(session, &pinned, &manifest, (INDEX, MAX_BYTES)).await?;

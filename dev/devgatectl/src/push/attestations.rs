@@ -1,13 +1,12 @@
 //! What `conform --attest` wrote, as artifacts that refer to the component.
 
 use crate::inspect;
-use crate::registry::{self, Artifact, Document, ENVELOPE, STATEMENT};
+use crate::registry::{self, Artifact, Document, ENVELOPE, STATEMENT, wait};
 use anyhow::Context;
 use devgate::exit;
 use devgate::transfer::coded;
 use devgate_oci::manifest::MANIFEST;
 use devgate_oci::{Descriptor, Registries, envelope};
-use devgate_pull::wait;
 use devgate_types::PinnedReference;
 use serde_json::Value;
 use std::path::Path;

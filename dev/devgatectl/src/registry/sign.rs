@@ -1,14 +1,13 @@
 //! Signing what was pushed, in cosign's own form, so that cosign and every host can check it (cosign, "Signature Specification").
 
 use super::upload::put;
-use super::{Artifact, Raw};
+use super::{Artifact, Raw, wait};
 use crate::signing_key::SigningKey;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use devgate::transfer::coded;
 use devgate_oci::child::{ANNOTATION, MAX_SIGNATURES, PAYLOAD};
 use devgate_oci::{Descriptor, Error, Registries};
-use devgate_pull::wait;
 use devgate_types::PinnedReference;
 use serde_json::json;
 

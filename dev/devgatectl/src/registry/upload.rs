@@ -1,9 +1,10 @@
 //! Sending an artifact to its registry (OCI distribution specification 1.1, "Push").
 
 use super::artifact::Artifact;
+use super::wait;
 use devgate_oci::manifest::MANIFEST;
 use devgate_oci::{Error, Progress, Registries, digest};
-use devgate_pull::{Replied, Session, wait};
+use devgate_pull::{Replied, Session};
 use devgate_types::{PinnedReference, Reference};
 
 /// What came of a push.

@@ -50,7 +50,7 @@ pub(super) async fn get(
     digests: &[Digest],
     keys: Option<&[PublicKey]>,
 ) -> Result<(Vec<Refers>, usize), Error> {
-    let listed = session.referring(pinned.digest).await?;
+    let listed = session.referrers(pinned.digest).await?.0;
     let bundles = listed.iter().filter(|one| kind(one).is_some_and(|kind| kind.starts_with(BUNDLE))).count();
     let mut refers = Vec::new();
     for one in listed.into_iter().take(MAX_REFERRERS) {

@@ -9,7 +9,7 @@ const TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// Runs what waits for the network on a thread of its own, so that it may be called anywhere. Fails as the work does, and when it is not
 /// done within 15 minutes.
-pub fn wait<T: Send>(work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
+pub(crate) fn wait<T: Send>(work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
     let failed = |why: String| Error::Host(format!("registry: {why}"));
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
