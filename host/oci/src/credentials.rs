@@ -45,16 +45,21 @@ pub(crate) fn of(file: Option<&Path>, repository: &Repository) -> Result<Credent
 }
 
 fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError> {
-    let registry = || repository.registry.clone();
-    let config: Config =
-        serde_json::from_slice(bytes).map_err(|e| FileError::NotConfig { line: e.line(), column: e.column() })?;
+    let registry = &repository.registry;
+    // What is wrong is not shown: it may be a password.
+    let no_config = |e: serde_json::Error| format!("is no config.json (line {}, column {})", e.line(), e.column());
+    let config: Config = serde_json::from_slice(bytes).map_err(|error| FileError::Wrong(no_config(error)))?;
+    let helper = |key: &str| {
+        FileError::Wrong(format!(
+            "leaves {registry} to a helper program ({key}), and none is run here; put the credentials into \"auths\""
+        ))
+    };
     let fitting = config.auths.into_iter().filter_map(|(name, entry)| Some((fit(&name, repository)?, entry)));
     // What is meant for this repository alone comes before what is for all of its registry.
     let Some(entry) = fitting.max_by_key(|(fit, _)| *fit) else {
         let helped = config.cred_helpers.keys().any(|name| fit(name, repository).is_some());
         if helped {
-            let (registry, key) = (registry(), "credHelpers");
-            return Err(FileError::Helper { registry, key });
+            return Err(helper("credHelpers"));
         }
         return Ok(Credentials::default());
     };
@@ -72,14 +77,14 @@ fn read(bytes: &[u8], repository: &Repository) -> Result<Credentials, FileError>
     }
     let Some(auth) = text(entry.auth) else {
         if config.creds_store.is_some() {
-            let (registry, key) = (registry(), "credsStore");
-            return Err(FileError::Helper { registry, key });
+            return Err(helper("credsStore"));
         }
         return Ok(Credentials::default());
     };
     let decoded = STANDARD.decode(auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let both = decoded.as_deref().and_then(|text| text.trim_end_matches('\0').split_once(':'));
-    let (user, password) = both.ok_or_else(|| FileError::NotAuth(registry()))?;
+    let no_auth = || FileError::Wrong(format!("has an \"auth\" of {registry} that is not base64 of USER:PASSWORD"));
+    let (user, password) = both.ok_or_else(no_auth)?;
     Ok(Kind::Password(Password { user: user.to_owned(), password: password.to_owned() }).into())
 }
 
@@ -156,7 +161,7 @@ mod tests {
         let user = |text: &str, name: &str| match read(text.as_bytes(), &at("registry.example.com", name)).unwrap().kind
         {
             Some(Kind::Password(Password { user, .. })) => user,
-            _ => "nobody's".to_owned(),
+            _ => "no user's".to_owned(),
         };
         for (name, expected) in [
             ("vendor/gpu", "gpu"),
@@ -164,7 +169,7 @@ mod tests {
             ("vendor/gpu2", "vendor"),
             ("vendor", "vendor"),
             ("other/a", "other"),
-            ("third/a", "nobody's"),
+            ("third/a", "no user's"),
         ] {
             assert_eq!(user(text, name), expected, "{name}");
         }

@@ -19,22 +19,15 @@ pub enum Error {
 pub(crate) enum FileError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    #[error("is no regular file")]
-    NotRegular,
-    /// What is wrong is not shown: it may be a password.
-    #[error("is no config.json (line {line}, column {column})")]
-    NotConfig { line: usize, column: usize },
-    #[error("leaves {registry} to a helper program ({key}), and none is run here; put the credentials into \"auths\"")]
-    Helper { registry: String, key: &'static str },
-    #[error("has an \"auth\" of {0} that is not base64 of USER:PASSWORD")]
-    NotAuth(String),
+    #[error("{0}")]
+    Wrong(String),
 }
 
 /// The bytes of a file that an admin names; what is more than `most` is cut.
 pub(crate) fn read_file(file: &Path, most: u64) -> Result<Vec<u8>, FileError> {
     let opened = std::fs::File::open(file)?;
     if !opened.metadata().is_ok_and(|at| at.is_file()) {
-        return Err(FileError::NotRegular);
+        return Err(FileError::Wrong("is no regular file".to_owned()));
     }
     let mut bytes = Vec::new();
     opened.take(most).read_to_end(&mut bytes)?;

@@ -48,77 +48,52 @@ impl std::fmt::Debug for PublicKey {
 
 /// What is wrong with a key, without the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidKey {
-    /// It is the half that must not be here.
-    #[error("is a private key; it belongs to the signer, and here goes the public one")]
-    Private,
-    /// It is something else.
-    #[error("is no public key in PEM (-----BEGIN PUBLIC KEY-----)")]
-    NotPem,
-    /// It is of another kind.
-    #[error("is a key of a kind that is not known here; ECDSA with P-256, Ed25519 and RSA are")]
-    Kind,
-    /// Its modulus is none.
-    #[error("is an RSA key that cannot be read")]
-    Rsa,
-    /// It is weaker, or larger, than those that count.
-    #[error("is an RSA key of {0} bits; those of 2048 to 8192 count")]
-    Bits(u32),
-    /// It is on the right curve, and compressed.
-    #[error(
-        "has its point in another form than the uncompressed one, which `openssl pkey -pubin -ec_conv_form uncompressed` writes"
-    )]
-    Point,
-    /// It is cut, or longer than such a key is.
-    #[error("is an Ed25519 key that does not have 32 bytes")]
-    Edwards,
-}
+#[error("{0}")]
+pub struct InvalidKey(String);
 
 /// Why no key has signed an artifact, and what to do; without the artifact's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotSigned {
-    /// None is there.
-    #[error("has no signature in its registry; sign it with `cosign sign --key` (docs/components.md)")]
-    NoSignature,
-    /// With the digest, escaped and cut.
-    #[error(
-        "has a signature that is good for {0} and not for it: it was moved here from another artifact, or the wrong one was pushed"
-    )]
-    Other(String),
-    /// Those that are there are others'.
-    #[error("is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it")]
-    NoKey,
-}
+#[error("{0}")]
+pub struct NotSigned(String);
+
+/// Those that are there are others'.
+const NO_KEY: &str =
+    "is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it";
 
 impl PublicKey {
     /// Reads a key from PEM, as `cosign generate-key-pair` and `openssl pkey -pubout` write it: ECDSA with P-256, Ed25519, or RSA with
     /// 2,048 to 8,192 bits. The error says what is wrong, without the file's name.
     pub fn from_pem(text: &str) -> Result<Self, InvalidKey> {
+        let wrong = |why: &str| InvalidKey(why.to_owned());
         if text.contains("PRIVATE KEY") {
-            return Err(InvalidKey::Private);
+            return Err(wrong("is a private key; it belongs to the signer, and here goes the public one"));
         }
         let read = SubjectPublicKeyInfoOwned::from_pem(text.trim_start());
-        let info = read.map_err(|_| InvalidKey::NotPem)?;
+        let info = read.map_err(|_| wrong("is no public key in PEM (-----BEGIN PUBLIC KEY-----)"))?;
         let curve = info.algorithm.parameters.as_ref().and_then(|any| any.decode_as::<ObjectIdentifier>().ok());
         let kind: &'static dyn VerificationAlgorithm = match info.algorithm.oid {
             EC if curve == Some(P256) => &ECDSA_P256_SHA256_ASN1,
             RSA => &RSA_PKCS1_2048_8192_SHA256,
             EDWARDS => &ED25519,
-            _ => return Err(InvalidKey::Kind),
+            _ => {
+                return Err(wrong("is a key of a kind that is not known here; ECDSA with P-256, Ed25519 and RSA are"));
+            }
         };
         let bytes = info.subject_public_key.raw_bytes();
         // Such a key would be taken for one that has signed nothing.
         if info.algorithm.oid == RSA {
-            let bits = modulus_bits(bytes).ok_or(InvalidKey::Rsa)?;
+            let bits = modulus_bits(bytes).ok_or_else(|| wrong("is an RSA key that cannot be read"))?;
             if !(2_048..=8_192).contains(&bits) {
-                return Err(InvalidKey::Bits(bits));
+                return Err(InvalidKey(format!("is an RSA key of {bits} bits; those of 2048 to 8192 count")));
             }
         }
         if info.algorithm.oid == EC && !matches!(bytes, [4, point @ ..] if point.len() == 64) {
-            return Err(InvalidKey::Point);
+            return Err(wrong(
+                "has its point in another form than the uncompressed one, which `openssl pkey -pubin -ec_conv_form uncompressed` writes",
+            ));
         }
         if info.algorithm.oid == EDWARDS && bytes.len() != 32 {
-            return Err(InvalidKey::Edwards);
+            return Err(wrong("is an Ed25519 key that does not have 32 bytes"));
         }
         Ok(Self { kind, bytes: bytes.to_vec(), pem: text.to_owned() })
     }
@@ -196,7 +171,8 @@ fn text<'a>(document: &'a Value, at: &str) -> Option<&'a str> {
 /// Whether one of the keys has signed this very artifact. The error says why none has, and what to do; without the artifact's name.
 pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result<(), NotSigned> {
     if signed.is_empty() {
-        return Err(NotSigned::NoSignature);
+        let why = "has no signature in its registry; sign it with `cosign sign --key` (docs/components.md)";
+        return Err(NotSigned(why.to_owned()));
     }
     let (artifact, mut other) = (artifact.to_string(), None);
     for digests in signed.iter().filter_map(|one| one.means(keys)) {
@@ -205,7 +181,12 @@ pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result
         }
         other = digests.first().map(|digest| escape(digest, 80)).or(other);
     }
-    Err(other.map_or(NotSigned::NoKey, NotSigned::Other))
+    Err(NotSigned(match other {
+        Some(other) => format!(
+            "has a signature that is good for {other} and not for it: it was moved here from another artifact, or the wrong one was pushed"
+        ),
+        None => NO_KEY.to_owned(),
+    }))
 }
 
 /// Whether one of the keys has signed a file; its signature as `cosign sign-blob` writes it, in base64 or as a bundle. The error says why
@@ -227,9 +208,7 @@ pub fn check_file(bytes: &[u8], signature: &str, keys: &[PublicKey], name: &str)
     if is_signed.map_err(|why| Error::Refused(format!("{name}.sig {why}")))? {
         return Ok(());
     }
-    Err(Error::Refused(format!(
-        "{name} is not signed by a key of the policy (signature.cosign-key): use its signer's key, or do not trust it"
-    )))
+    Err(Error::Refused(format!("{name} {NO_KEY}")))
 }
 
 #[cfg(test)]

@@ -18,16 +18,10 @@ const ENDING: &str = ".code";
 /// What is not finished is called as in all of the state directory (docs/operate.md): a number between these.
 const UNFINISHED: (&str, &str) = (".devgate-", ".new");
 
-/// Why nothing is kept.
+/// Why nothing is kept: the directory, and what is wrong with it.
 #[derive(Debug, thiserror::Error)]
-pub enum NotCached {
-    /// The disk.
-    #[error("directory {0}: {1}")]
-    Disk(String, #[source] io::Error),
-    /// Who can write there runs in the host.
-    #[error("directory {0}: {1}; only who devgate runs as may write there")]
-    Foreign(String, String),
-}
+#[error("directory {0}: {1}")]
+pub struct NotCached(String, String);
 
 /// A directory of machine code.
 #[derive(Debug)]
@@ -66,7 +60,7 @@ impl CodeCache {
     /// As [`Self::open`].
     pub fn beside(path: &Path) -> Result<Self, NotCached> {
         let shown = path.display().to_string();
-        let disk = |error: rustix::io::Errno| NotCached::Disk(shown.clone(), error.into());
+        let disk = |error: rustix::io::Errno| NotCached(shown.clone(), io::Error::from(error).to_string());
         match rustix::fs::mkdir(path, Mode::RWXU) {
             Err(rustix::io::Errno::EXIST) | Ok(()) => {}
             Err(error) => return Err(disk(error)),
@@ -75,7 +69,8 @@ impl CodeCache {
         let dir = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(disk)?;
         let look = rustix::fs::fstat(&dir).map_err(disk)?;
         if let Some(why) = foreign(&look) {
-            return Err(NotCached::Foreign(shown, why));
+            // Who can write there runs in the host.
+            return Err(NotCached(shown, format!("{why}; only who devgate runs as may write there")));
         }
         Ok(Self { dir, path: path.to_owned(), most: MAX_TOTAL, is_shared: AtomicBool::new(true) })
     }

@@ -21,17 +21,8 @@ const PULLER: &str = "devgate-pull";
 
 /// Why a program cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub enum ProgramError {
-    /// It is not there, or cannot be read.
-    #[error("{0}: {1}; devgate needs it beside itself, from the same release")]
-    Missing(String, #[source] io::Error),
-    /// Where this program itself is.
-    #[error("this program's own file: {0}")]
-    Own(#[source] io::Error),
-    /// The thread that starts all of them.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[source] io::Error),
-}
+#[error("{0}")]
+pub struct ProgramError(String);
 
 /// The programs that run and compile components, opened once: an upgrade while the host runs cannot mix versions.
 #[derive(Debug, Clone)]
@@ -76,7 +67,7 @@ impl Program {
     }
 
     fn beside(name: &'static str) -> Result<Self, ProgramError> {
-        let own = std::env::current_exe().map_err(ProgramError::Own)?;
+        let own = std::env::current_exe().map_err(no_own)?;
         Self::at(&own.with_file_name(name), name)
     }
 
@@ -84,13 +75,16 @@ impl Program {
     pub fn at(path: &Path, name: &'static str) -> Result<Self, ProgramError> {
         match File::open(path) {
             Ok(file) => Ok(Self { file: Arc::new(file), name }),
-            Err(error) => Err(ProgramError::Missing(path.display().to_string(), error)),
+            Err(error) => Err(ProgramError(format!(
+                "{}: {error}; devgate needs it beside itself, from the same release",
+                path.display()
+            ))),
         }
     }
 
     fn own(name: &'static str) -> Result<Self, ProgramError> {
         // Also where the file is another one by now.
-        let file = Arc::new(File::open("/proc/self/exe").map_err(ProgramError::Own)?);
+        let file = Arc::new(File::open("/proc/self/exe").map_err(no_own)?);
         Ok(Self { file, name })
     }
 
@@ -119,6 +113,10 @@ impl Program {
         command.process_group(0);
         command
     }
+}
+
+fn no_own(error: io::Error) -> ProgramError {
+    ProgramError(format!("this program's own file: {error}"))
 }
 
 /// How a process ends by itself, if it does within this time.
@@ -152,7 +150,7 @@ impl Spawner {
             }
         };
         let thread = thread::Builder::new().name("devgate-spawner".into()).spawn(work);
-        thread.map_err(ProgramError::Thread)?;
+        thread.map_err(|error| ProgramError(format!("cannot start a thread: {error}")))?;
         Ok(Self(Arc::new(Mutex::new(orders))))
     }
 
