@@ -44,6 +44,8 @@ fn end_with(parent: u32) -> Result<(), Error> {
     let is = getppid().map(Pid::as_raw_nonzero);
     match is.is_some_and(|pid| u32::try_from(pid.get()) == Ok(parent)) {
         true => Ok(()),
-        false => Err(Error::Orphaned { parent }),
+        false => Err(Error::Unable(format!(
+            "parent {parent}: has ended before its child was confined; nothing is to be done, the next host starts its own"
+        ))),
     }
 }

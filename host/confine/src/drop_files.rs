@@ -1,5 +1,6 @@
 //! Files and networks, by Landlock: a second fence behind the filters of system calls.
 
+use crate::error::NOT_ENFORCED;
 use crate::landlock::{KNOWN, enforce};
 use crate::{Error, Landlock};
 use ::landlock::{Access, AccessFs, AccessNet, Ruleset, RulesetAttr, Scope};
@@ -34,6 +35,6 @@ impl Landlock {
     /// Asks the kernel what it has, by a thread that is confined and ends.
     pub fn probe() -> Result<Self, Error> {
         let confined = std::thread::spawn(|| drop_files(Network::Refused));
-        confined.join().unwrap_or(Err(Error::NotEnforced))
+        confined.join().unwrap_or_else(|_| Err(Error::unable(NOT_ENFORCED)))
     }
 }

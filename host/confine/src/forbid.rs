@@ -3,7 +3,6 @@
 use crate::{Error, program};
 use rustix::io::Errno;
 use seccompiler::{Error as Refused, apply_filter_all_threads};
-use std::io;
 
 /// What a process may still ask of the kernel; anything else ends the whole process with SIGSYS, or fails with EPERM in the host and the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +35,22 @@ pub fn forbid(filter: Filter) -> Result<(), Error> {
 }
 
 fn name(refused: Refused) -> Error {
+    let no_filters = |source: &dyn std::error::Error| {
+        Error::Unable(format!(
+            "seccomp: {source}: this kernel was built without it; run one with CONFIG_SECCOMP_FILTER, 4.14 or later"
+        ))
+    };
     match refused {
         Refused::Backend(error) => Error::Table(error),
-        Refused::ThreadSync(thread) => Error::Thread { thread },
+        Refused::ThreadSync(thread) => {
+            Error::Unable(format!("thread {thread}: has a filter of its own; set filters for all threads only"))
+        }
         Refused::Prctl(source) => Error::Forbidden { call: "prctl(PR_SET_NO_NEW_PRIVS)", source },
         Refused::Seccomp(source) => match source.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::NOSYS | Errno::INVAL) => Error::NoFilters { source },
+            Some(Errno::NOSYS | Errno::INVAL) => no_filters(&source),
             _ => Error::Forbidden { call: "seccomp(SECCOMP_SET_MODE_FILTER)", source },
         },
         // An empty program, which is never made.
-        other => Error::NoFilters { source: io::Error::other(other) },
+        other => no_filters(&other),
     }
 }

@@ -1,6 +1,7 @@
 //! Landlock: what the kernel has of it, and having it enforced.
 
-use crate::{Error, Right};
+use crate::Error;
+use crate::error::NOT_ENFORCED;
 use landlock::{
     ABI, CreateRulesetError, LandlockStatus, RestrictSelfError, Ruleset, RulesetCreated, RulesetError, RulesetStatus,
 };
@@ -10,6 +11,29 @@ use std::io;
 /// The newest version that the crate knows; what the kernel lacks of it is left out and named.
 pub(crate) const KNOWN: ABI = ABI::V10;
 
+/// What Landlock can take beyond opening files, which all kernels with Landlock know, and the first version that can.
+const RIGHTS: [(&str, u32); 7] = [
+    // To move or link a file into another directory.
+    ("move", 2),
+    // To cut a file.
+    ("truncate", 3),
+    // To listen and to connect by TCP.
+    ("tcp", 4),
+    // To control a device by ioctl.
+    ("ioctl", 5),
+    // To connect to abstract sockets of others, and to signal others.
+    ("scope", 6),
+    // To connect to sockets by path.
+    ("unix-socket", 9),
+    // To send and to receive by UDP.
+    ("udp", 10),
+];
+
+/// What a kernel with this version of Landlock cannot take.
+fn beyond(abi: u32) -> Vec<&'static str> {
+    RIGHTS.into_iter().filter(|(_, since)| *since > abi).map(|(right, _)| right).collect()
+}
+
 /// What the kernel has of Landlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landlock {
@@ -17,8 +41,8 @@ pub enum Landlock {
     Enforced {
         /// The version that the kernel has.
         abi: u32,
-        /// What that version cannot take.
-        missing: Vec<Right>,
+        /// What that version cannot take: classes of rights, each by a word.
+        missing: Vec<&'static str>,
     },
     /// The kernel was built or booted without it.
     Missing,
@@ -37,11 +61,13 @@ pub(crate) fn enforce(
             Ok(Landlock::Missing)
         }
         LandlockStatus::NotImplemented => Err(Error::Forbidden { call: "landlock_create_ruleset", source: probed }),
-        LandlockStatus::Available { .. } if status.ruleset == RulesetStatus::NotEnforced => Err(Error::NotEnforced),
+        LandlockStatus::Available { .. } if status.ruleset == RulesetStatus::NotEnforced => {
+            Err(Error::unable(NOT_ENFORCED))
+        }
         LandlockStatus::Available { effective_abi, kernel_abi } => {
             let abi = kernel_abi.and_then(|abi| u32::try_from(abi).ok());
             let abi = abi.unwrap_or(effective_abi as u32);
-            Ok(Landlock::Enforced { abi, missing: Right::beyond(abi) })
+            Ok(Landlock::Enforced { abi, missing: beyond(abi) })
         }
     }
 }
@@ -60,13 +86,16 @@ fn name(error: RulesetError) -> Error {
     match error {
         RulesetError::CreateRuleset(CreateRulesetError::CreateRulesetCall { source, .. }) => {
             match source.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
-                true => Error::NoDescriptor,
+                // As many as it may have are open, and Landlock needs one while it is set up.
+                true => Error::unable(
+                    "landlock_create_ruleset: no descriptor is left for the ruleset: a caller left files open to devgate, which a kernel before 5.11 hands on; close them first (in a shell: 3>&-)",
+                ),
                 false => Error::Forbidden { call: "landlock_create_ruleset", source },
             }
         }
         RulesetError::RestrictSelf(
             RestrictSelfError::RestrictSelfCall { source, .. } | RestrictSelfError::SetNoNewPrivsCall { source, .. },
         ) => Error::Forbidden { call: "landlock_restrict_self", source },
-        _ => Error::NotEnforced,
+        _ => Error::unable(NOT_ENFORCED),
     }
 }

@@ -29,7 +29,6 @@ mod inherited;
 mod landlock;
 mod limits;
 mod program;
-mod right;
 mod table;
 
 pub use begin::begin;
@@ -40,5 +39,4 @@ pub use host::{HostFiles, drop_capabilities, fence_host, hide};
 pub use inherited::keep_inherited;
 pub use landlock::Landlock;
 pub use limits::Limits;
-pub use right::Right;
 pub use table::{Answer, Argument, Line, UNFILTERED, lines};
