@@ -15,6 +15,7 @@ mod change;
 mod clock;
 mod description;
 mod diff_events;
+mod errno;
 mod error;
 mod escapes;
 mod follow;
@@ -27,6 +28,7 @@ mod world;
 mod write;
 
 pub use change::Change;
+pub use errno::errno_of;
 pub use error::RecordingError;
 pub use follow::follow;
 pub use node::{Opened, RecordedNode, open};

@@ -5,9 +5,6 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
-/// The largest number of an error that the kernel returns (`MAX_ERRNO` of `include/linux/err.h`).
-const MAX_ERRNO: i32 = 4095;
-
 /// Why a question about the node has no answer. The message names no device or path: the caller knows them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -64,16 +61,6 @@ impl ReadError {
             _ => "",
         }
     }
-
-    /// The kernel's error that [`Self::from`] makes this of, where it was one that came of reading.
-    #[must_use]
-    pub fn errno(&self) -> Option<rustix::io::Errno> {
-        match self {
-            Self::Io { code, .. } => errno_of(code),
-            error if *error == crate::tree::NOT_FOR_HOST => Some(rustix::io::Errno::PERM),
-            _ => None,
-        }
-    }
 }
 
 impl From<rustix::io::Errno> for ReadError {
@@ -100,19 +87,6 @@ macro_rules! names {
             match errno {
                 $(rustix::io::Errno::$name => Cow::Borrowed(concat!("E", stringify!($name))),)*
                 other => Cow::Owned(format!("E{}", other.raw_os_error())),
-            }
-        }
-
-        /// The error of a name, as [`errno_name`] gives it.
-        #[must_use]
-        pub fn errno_of(name: &str) -> Option<rustix::io::Errno> {
-            match name {
-                $(concat!("E", stringify!($name)) => Some(rustix::io::Errno::$name),)*
-                other => {
-                    let number = other.strip_prefix('E').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
-                    let number = number.parse().ok().filter(|number| (1..=MAX_ERRNO).contains(number))?;
-                    Some(rustix::io::Errno::from_raw_os_error(number))
-                }
             }
         }
     };
@@ -175,23 +149,6 @@ mod tests {
         assert_eq!(ReadError::from(Errno::XFULL).code(), "E54");
         assert_eq!(ReadError::from(Errno::NOENT), ReadError::NotFound);
         assert_eq!(ReadError::NotFound.code(), "");
-    }
-
-    #[test]
-    fn an_error_is_found_again_by_its_name() {
-        for errno in [Errno::BUSY, Errno::IO, Errno::PERM, Errno::NOENT, Errno::XFULL, Errno::from_raw_os_error(4095)] {
-            assert_eq!(errno_of(&errno_name(errno)), Some(errno));
-        }
-        assert_eq!(errno_of("E16"), Some(Errno::BUSY));
-        for bad in ["", "E", "BUSY", "EBUSYY", "ebusy", "E0", "E4096", "E-1", "E+1", "E99999999999"] {
-            assert_eq!(errno_of(bad), None, "{bad}");
-        }
-        for errno in [Errno::BUSY, Errno::XFULL, Errno::PERM] {
-            assert_eq!(ReadError::from(errno).errno(), Some(errno));
-        }
-        for none in [ReadError::NotFound, ReadError::Gone, crate::tree::NOT_FOR_ALL, crate::tree::IS_LINK] {
-            assert_eq!(none.errno(), None);
-        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod watch;
 
 pub use block::Users;
 pub use device::{DevicePath, Subsystem};
-pub use error::{NodeChanged, NodeError, ReadError, errno_name, errno_of};
+pub use error::{NodeChanged, NodeError, ReadError, errno_name};
 pub use events::{DeviceAction, DeviceEvent, NodeEvent};
 pub use kernel_log::KernelLine;
 pub use mounts::{MountKind, MountProblem};

@@ -3,6 +3,7 @@
 use super::runtime_pm::{is_asleep, is_kept};
 use super::{Depth, Recorder};
 use crate::description::Description;
+use crate::errno::errno_in;
 use crate::escapes::escape as escaped;
 use crate::world::World;
 use devgate_node::errno_name;
@@ -129,7 +130,7 @@ impl Recorder<'_> {
         }
         match self.node.attribute(device, relative, MAX_ATTRIBUTE_BYTES) {
             Ok(content) => Some(("A", format!("{relative}={}", escaped(&content)))),
-            Err(error) => match error.errno() {
+            Err(error) => match errno_in(&error) {
                 Some(errno) => Some(("X", format!("{relative}={}", errno_name(errno)))),
                 None => {
                     self.leave(&path, error.to_string());

@@ -5,7 +5,7 @@ use super::{Expect, patch};
 use crate::simulate::text::cut;
 use devgate_fake_kubelet::Pod;
 use devgate_fake_node::Change;
-use devgate_node::errno_of;
+use devgate_fake_node::errno_of;
 use devgate_policy::yaml::{Node, Value};
 use devgate_types::escape;
 use std::collections::BTreeMap;
