@@ -10,7 +10,7 @@
 )]
 
 use devgate_fake_node::{Change, RecordedNode};
-use devgate_node::{MountKind, MountProblem, Node, ReadError};
+use devgate_node::{MountKind, Node, ReadError};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -200,10 +200,8 @@ fn a_link_that_comes_in_between_is_not_read_through() {
         node.apply(Change::RemoveFile(gone.into())).unwrap();
         node.apply(Change::AddDevices(link.into())).unwrap();
         assert!(matches!(node.file(&resolved, 10), Err(ReadError::Invalid(_) | ReadError::NotFound)));
-        assert!(matches!(
-            node.mount_source("/a/b/file"),
-            Err(MountProblem::Link { .. } | MountProblem::Unreadable { .. })
-        ));
+        let why = node.mount_source("/a/b/file").unwrap_err().to_string();
+        assert!(why.contains(" is a link") || why.contains(": "), "{why}");
     }
 }
 
@@ -260,13 +258,13 @@ fn this_machines_own_directories_are_told_apart() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().to_str().unwrap();
     if fs::metadata("/tmp").is_ok_and(|tmp| tmp.permissions().mode() & 0o002 != 0) && path.starts_with("/tmp/") {
-        assert!(matches!(node.mount_source(path), Err(MountProblem::Writable { at, .. }) if at == "/tmp"));
+        let why = node.mount_source(path).unwrap_err().to_string();
+        assert!(why.starts_with("/tmp can be written by others than root"), "{why}");
     }
-    match node.mount_source("/dev/null") {
-        Err(MountProblem::Kind { what, .. }) => assert_eq!(what, "a device node"),
-        // A /dev of a user namespace.
-        other => assert!(matches!(other, Err(MountProblem::Owner { .. } | MountProblem::Missing { .. })), "{other:?}"),
-    }
+    let why = node.mount_source("/dev/null").unwrap_err().to_string();
+    // Another user's, or not there, where /dev is that of a user namespace.
+    let known = [" is a device node, ", " belongs to user ", " is not there"];
+    assert!(known.iter().any(|known| why.contains(known)), "{why}");
     // Text that leads to the process that reads it, which no policy can mean.
     if let Ok(resolved) = node.resolve("/proc/mounts") {
         assert!(

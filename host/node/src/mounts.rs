@@ -5,6 +5,7 @@ use crate::node::Node;
 use crate::path::problem;
 use crate::tree::Kind;
 use devgate_types::escape;
+use std::fmt::Display;
 
 /// What a mount source is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,47 +23,19 @@ pub enum MountKind {
 /// Why a path is no source of a mount. Names what on the path is wrong, escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MountProblem {
-    /// The path is not plain and absolute.
-    #[error("{0}")]
-    Path(&'static str),
     /// Nothing is there; with the first part of the path that is missing.
     #[error("{} is not there", escape(.0, SHOWN))]
     Missing(String),
-    /// A link on the way, or at the end: who may change it chooses what is mounted.
-    #[error("{} is a link", escape(.0, SHOWN))]
-    Link(String),
-    /// Not root's.
-    #[error("{} belongs to user {uid}, not to root", escape(at, SHOWN))]
-    Owner {
-        /// Where.
-        at: String,
-        /// Whose it is.
-        uid: u32,
-    },
-    /// Others may write to it.
-    #[error("{} can be written by others than root (mode {mode:04o})", escape(at, SHOWN))]
-    Writable {
-        /// Where.
-        at: String,
-        /// Its mode.
-        mode: u32,
-    },
-    /// Neither a regular file nor a directory.
-    #[error("{} is {what}, not a regular file or directory", escape(at, SHOWN))]
-    Kind {
-        /// Where.
-        at: String,
-        /// What it is.
-        what: &'static str,
-    },
-    /// It could not be looked at.
-    #[error("{}: {error}", escape(at, SHOWN))]
-    Unreadable {
-        /// Where.
-        at: String,
-        /// Why.
-        error: ReadError,
-    },
+    /// It is no plain path, leads through a link, cannot be looked at, or others than root could have put something there.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl MountProblem {
+    /// Of what is at this path below the root.
+    fn at(relative: &str, what: impl Display) -> Self {
+        Self::Refused(format!("{} {what}", escape(&format!("/{relative}"), SHOWN)))
+    }
 }
 
 /// The most characters of a path in a message.
@@ -76,9 +49,10 @@ impl Node {
     /// Looked at from the root down: once a directory is root's alone, only root can replace what is in it, so no other user
     /// can change the answer while or after it is found.
     pub fn mount_source(&self, path: &str) -> Result<MountKind, MountProblem> {
-        let relative = path.strip_prefix('/').ok_or(MountProblem::Path("path must be absolute"))?;
+        let refused = |why: &str| MountProblem::Refused(why.to_owned());
+        let relative = path.strip_prefix('/').ok_or_else(|| refused("path must be absolute"))?;
         if let Some(problem) = problem(relative).filter(|_| !relative.is_empty()) {
-            return Err(MountProblem::Path(problem));
+            return Err(refused(problem));
         }
         let ends = relative.match_indices('/').map(|(end, _)| end);
         let mut kind = self.roots_alone("")?;
@@ -98,37 +72,40 @@ impl Node {
 
     /// A regular file or directory that is root's and that no other user can write to.
     fn roots_alone(&self, relative: &str) -> Result<Kind, MountProblem> {
-        let at = format!("/{relative}");
         let look = match self.tree().look(relative) {
             Ok(look) => look,
-            Err(ReadError::NotFound) => return Err(MountProblem::Missing(at)),
-            Err(error) => return Err(MountProblem::Unreadable { at, error }),
+            Err(ReadError::NotFound) => return Err(MountProblem::Missing(format!("/{relative}"))),
+            Err(error) => return Err(unreadable(relative, &error)),
         };
         let what = match look.kind {
             Kind::File | Kind::Directory => None,
-            Kind::Link => return Err(MountProblem::Link(at)),
+            // Who may change it chooses what is mounted.
+            Kind::Link => return Err(MountProblem::at(relative, "is a link")),
             Kind::Node(_) => Some("a device node"),
             Kind::Socket => Some("a socket"),
             Kind::Other => Some("something else"),
         };
         if let Some(what) = what {
-            return Err(MountProblem::Kind { at, what });
+            return Err(MountProblem::at(relative, format_args!("is {what}, not a regular file or directory")));
         }
         if look.uid != 0 {
-            return Err(MountProblem::Owner { at, uid: look.uid });
+            return Err(MountProblem::at(relative, format_args!("belongs to user {}, not to root", look.uid)));
         }
         if look.others_write() {
-            return Err(MountProblem::Writable { at, mode: look.mode });
+            let mode = look.mode;
+            let why = format_args!("can be written by others than root (mode {mode:04o})");
+            return Err(MountProblem::at(relative, why));
         }
         Ok(look.kind)
     }
 
     fn socket_in(&self, relative: &str) -> Result<Option<String>, MountProblem> {
-        let entries = self
-            .tree()
-            .list(relative)
-            .map_err(|error| MountProblem::Unreadable { at: format!("/{relative}"), error })?;
+        let entries = self.tree().list(relative).map_err(|error| unreadable(relative, &error))?;
         let sockets = entries.into_iter().filter(|(_, kind)| *kind == Kind::Socket);
         Ok(sockets.map(|(name, _)| name).min())
     }
+}
+
+fn unreadable(relative: &str, error: &ReadError) -> MountProblem {
+    MountProblem::Refused(format!("{}: {error}", escape(&format!("/{relative}"), SHOWN)))
 }

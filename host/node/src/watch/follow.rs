@@ -61,8 +61,8 @@ impl Follow {
                 };
                 log.drain(&said)
             }
-            (None, LogSource::Off { why }) => Err(Unread::Off(why.clone())),
-            (None, source) => Err(Unread::Off(source.to_string())),
+            (None, LogSource::Off { why }) => Err(Unread(why.clone())),
+            (None, source) => Err(Unread(source.to_string())),
         };
         match result {
             Ok(()) => {

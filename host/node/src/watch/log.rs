@@ -1,7 +1,6 @@
 //! Where the kernel's log comes from, in this order: `/dev/kmsg`, `syslog(2)`, nowhere. Never a read that takes lines away
 //! from others.
 
-use crate::ReadError;
 use crate::events::NodeEvent;
 use crate::kernel_log::{KernelLine, Klog, Record, kmsg_record};
 use crate::live::Live;
@@ -56,41 +55,27 @@ impl fmt::Display for LogSource {
     }
 }
 
-/// Why what the kernel has said cannot be read.
+/// Why what the kernel has said cannot be read: in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
-    /// What stands at its path is not the kernel's log.
-    #[error("it is another file")]
-    OtherFile,
-    /// Its path cannot be looked at or opened.
-    #[error(transparent)]
-    Path(#[from] ReadError),
-    /// The kernel gives no record.
-    #[error("{0}")]
-    Kernel(#[from] Errno),
-    /// `syslog(2)` asks for a capability (`check_syslog_permissions` of kernel/printk/printk.c; container runtimes' default
-    /// seccomp profiles ask for the same).
-    #[error(
-        "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile \
-         asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)"
-    )]
-    NotAllowed,
-    /// `syslog(2)` fails; in words, escaped and cut.
-    #[error("syslog(2) fails ({0})")]
-    Syslog(String),
-    /// It failed before, and is not open.
-    #[error("{0}")]
-    Off(String),
-    /// There is no source of lines; it says why.
-    #[error("{0}")]
-    NoSource(LogSource),
+#[error("{0}")]
+pub struct Unread(pub(super) String);
+
+impl From<Errno> for Unread {
+    fn from(errno: Errno) -> Self {
+        Self(errno.to_string())
+    }
 }
+
+/// `syslog(2)` asks for a capability (`check_syslog_permissions` of kernel/printk/printk.c; container runtimes' default
+/// seccomp profiles ask for the same).
+const NOT_ALLOWED: &str = "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile \
+    asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)";
 
 /// All that there still is of a live node's log, oldest first.
 pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, Unread> {
     let mut log = match Log::open(live) {
         (Some(log), _) => log,
-        (None, source) => return Err(Unread::NoSource(source)),
+        (None, source) => return Err(Unread(source.to_string())),
     };
     let lines = RefCell::new(Vec::new());
     log.drain(&|event| {
@@ -154,9 +139,9 @@ impl Log {
 
 /// The device that gives each reader all records.
 fn kmsg(live: &Live) -> Result<OwnedFd, Unread> {
-    match live.stat(KMSG)? {
+    match live.stat(KMSG).map_err(|error| Unread(error.to_string()))? {
         Kind::Node(number) if number == KMSG_NUMBER => {}
-        _ => return Err(Unread::OtherFile),
+        _ => return Err(Unread("it is another file".to_owned())),
     }
     // What may open it may read it.
     Ok(live.open_to_read(KMSG)?)
@@ -193,11 +178,11 @@ fn whole() -> Result<Vec<u8>, Unread> {
 /// Why `syslog(2)` gives nothing, and what to do.
 fn in_words(error: &io::Error) -> Unread {
     if error.kind() == ErrorKind::PermissionDenied {
-        return Unread::NotAllowed;
+        return Unread(NOT_ALLOWED.to_owned());
     }
     let why = error.to_string().to_lowercase();
     let why = why.split(" (os error").next().unwrap_or_default();
-    Unread::Syslog(escape(why, MAX_WORDS))
+    Unread(format!("syslog(2) fails ({})", escape(why, MAX_WORDS)))
 }
 
 #[cfg(test)]
