@@ -32,28 +32,13 @@ impl Claims {
         }
         self.targets(plugin, report);
         self.labels(plugin, report);
-        self.drivers(plugin, at, report);
-        if let Some(exec) = &plugin.exec {
-            let mine = (plugin.name.to_string(), plugin.origin.clone());
-            if let Some((other, origin)) = self.types.insert(exec.kind.clone(), mine) {
-                let (kind, name) = (&exec.kind, &plugin.name);
-                let message =
-                    format!("plugin \"{name}\" serves type \"{kind}\", as plugin \"{other}\" does ({origin})");
-                report.error(at, message + "; a caller can ask for a type alone: give them different ones");
-            }
+        // The kubelet asks a driver by its name alone.
+        if let Some(dra) = &plugin.dra {
+            sole(&mut self.drivers, plugin, &dra.driver, ["is driver", "is", ""], at, report);
         }
-    }
-
-    /// The kubelet asks a driver by its name alone.
-    fn drivers(&mut self, plugin: &PluginPolicy, at: At, report: &Report) {
-        let Some(dra) = &plugin.dra else { return };
-        let mine = (plugin.name.to_string(), plugin.origin.clone());
-        if let Some((other, origin)) = self.drivers.insert(dra.driver.clone(), mine) {
-            let (driver, name) = (&dra.driver, &plugin.name);
-            report.error(
-                at,
-                format!("plugin \"{name}\" is driver \"{driver}\", as plugin \"{other}\" is ({origin}); give them different ones"),
-            );
+        if let Some(exec) = &plugin.exec {
+            let hint = "a caller can ask for a type alone: ";
+            sole(&mut self.types, plugin, &exec.kind, ["serves type", "does", hint], at, report);
         }
     }
 
@@ -110,6 +95,22 @@ impl Claims {
             let by = (Arc::clone(mount), plugin.name.to_string());
             self.targets.insert(mount.target.clone(), by);
         }
+    }
+}
+
+/// Claims a name that one plugin has alone: what it is to it, the same in short, and why it must be.
+fn sole(
+    claimed: &mut HashMap<String, (String, Origin)>,
+    plugin: &PluginPolicy,
+    name: &str,
+    [verb, short, hint]: [&str; 3],
+    at: At,
+    report: &Report,
+) {
+    let mine = (plugin.name.to_string(), plugin.origin.clone());
+    if let Some((other, origin)) = claimed.insert(name.to_owned(), mine) {
+        let message = format!("plugin \"{}\" {verb} \"{name}\", as plugin \"{other}\" {short} ({origin})", plugin.name);
+        report.error(at, format!("{message}; {hint}give them different ones"));
     }
 }
 

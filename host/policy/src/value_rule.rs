@@ -43,43 +43,8 @@ enum Part {
 
 /// What a value should have been; its text stands behind "the policy expects".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Expected {
-    /// Anything but what ends a text in C.
-    #[error("text without NUL")]
-    NoNul,
-    /// One of those that the policy lists.
-    #[error("{0}")]
-    Listed(ValueRule),
-    /// What the template makes of these records.
-    #[error("\"{}\" (from \"{}\")", escape(expected, 256), escape(template, 80))]
-    Made {
-        /// The value.
-        expected: String,
-        /// The template, as the policy writes it.
-        template: Arc<str>,
-    },
-    /// The template is not bound to a resource.
-    #[error("a resource's name")]
-    Resource,
-    /// A record lacks a property that the template names.
-    #[error("a value from property \"{name}\", which \"{id}\" does not have")]
-    Property {
-        /// The property.
-        name: String,
-        /// The unit's id, escaped and cut.
-        id: String,
-    },
-    /// An id or a property does not stand for one device.
-    #[error("a value for one device, but {what} of \"{id}\" is \"{value}\"")]
-    OneDevice {
-        /// Which of them.
-        what: String,
-        /// The unit's id, escaped and cut.
-        id: String,
-        /// The value, escaped and cut.
-        value: String,
-    },
-}
+#[error("{0}")]
+pub struct Expected(String);
 
 impl ValueRule {
     /// Holds a value against the rule. `allocated` has each unit once; its order does not matter.
@@ -88,17 +53,17 @@ impl ValueRule {
     /// `all` and `none` pass only where the policy writes them out.
     pub fn check(&self, value: &str, allocated: &[Record<'_>]) -> Result<(), Expected> {
         match self {
-            Self::Any if value.contains('\0') => Err(Expected::NoNul),
+            Self::Any if value.contains('\0') => Err(Expected("text without NUL".to_owned())),
             Self::Any => Ok(()),
             Self::OneOf(values) if values.iter().any(|one| one == value) => Ok(()),
-            Self::OneOf(_) => Err(Expected::Listed(self.clone())),
+            Self::OneOf(_) => Err(Expected(self.to_string())),
             Self::Template(template) => {
                 let expected = template.expand(allocated)?;
                 if expected == value {
                     return Ok(());
                 }
-                let template = Arc::clone(&template.text);
-                Err(Expected::Made { expected, template })
+                let (expected, template) = (escape(&expected, 256), escape(&template.text, 80));
+                Err(Expected(format!("\"{expected}\" (from \"{template}\")")))
             }
         }
     }
@@ -211,7 +176,7 @@ impl Template {
                 Part::Ids => join(&mut out, records.iter().map(|record| plain("the id", record.id, record.id)))?,
                 Part::Property(name) => join(&mut out, records.iter().map(|record| property(record, name)))?,
                 // Who asks for a resource's rules gets them bound.
-                Part::Resource => return Err(Expected::Resource),
+                Part::Resource => return Err(Expected("a resource's name".to_owned())),
             }
         }
         Ok(out)
@@ -265,7 +230,10 @@ fn join<'a>(out: &mut String, values: impl Iterator<Item = Result<&'a str, Expec
 fn property<'a>(record: &Record<'a>, name: &str) -> Result<&'a str, Expected> {
     match record.properties.iter().find(|(key, _)| key == name) {
         Some((_, value)) => plain(&format!("property \"{name}\""), value, record.id),
-        None => Err(Expected::Property { name: name.to_owned(), id: escape(record.id, 80) }),
+        None => {
+            let id = escape(record.id, 80);
+            Err(Expected(format!("a value from property \"{name}\", which \"{id}\" does not have")))
+        }
     }
 }
 
@@ -276,8 +244,8 @@ fn plain<'a>(what: &str, value: &'a str, id: &str) -> Result<&'a str, Expected> 
     let word = trimmed.eq_ignore_ascii_case("all") || trimmed.eq_ignore_ascii_case("none");
     let hidden = trimmed != value || escape(value, value.len()) != value;
     if word || hidden || value.is_empty() || value.contains(',') {
-        let (what, value, id) = (what.to_owned(), escape(value, 80), escape(id, 80));
-        return Err(Expected::OneDevice { what, id, value });
+        let (value, id) = (escape(value, 80), escape(id, 80));
+        return Err(Expected(format!("a value for one device, but {what} of \"{id}\" is \"{value}\"")));
     }
     Ok(value)
 }
