@@ -14,15 +14,13 @@ const PROGRAM: &str = "DEVGATE_PROGRAM";
 /// The profile of what measures (`Cargo.toml`).
 const MEASURE: &str = "measure";
 
-/// What they start.
-const STARTED: [&str; 6] =
-    ["devgate", "devgate-runner", "devgate-compile", "devgate-pull", "devgate-agent", "devgatectl"];
-
 /// Builds the components, the programs and this one of `tests`, and becomes it.
 pub(crate) fn run(name: &str, arguments: &[String]) -> Result<ExitCode> {
     components::build()?;
     println!("Building {name} (minutes the first time) …");
-    let folder = built(&[&STARTED[..], &[name]].concat())?;
+    let products = [Product::Devgate, Product::Devgatectl];
+    let started = products.iter().flat_map(|product| product.programs()).map(|program| program.name());
+    let folder = built(&started.chain([name]).collect::<Vec<_>>())?;
     demo::become_it(Command::new(folder.join(name)).args(arguments))
 }
 

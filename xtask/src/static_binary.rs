@@ -153,7 +153,7 @@ fn command(program: Program, machine: Machine, way: &Way, profile: Profile, plac
     // For C in crates, which `cc` compiles.
     let variable = triple.replace('-', "_");
     command.env(format!("CFLAGS_{variable}"), places.for_cc()?);
-    if let Some(cc) = machine.cross_cc()? {
+    if let Some((cc, _)) = machine.cross_cc()? {
         command.env(format!("CC_{variable}"), cc);
         command.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), cc);
     }

@@ -1,6 +1,7 @@
 //! The numbers of docs/supply-chain.md: how many crates each program links.
 
 use super::linked::linked;
+use crate::static_binary::Product;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,21 +9,12 @@ use std::path::Path;
 const PAGE: &str = "docs/supply-chain.md";
 /// What the page counts for: what a program links does not depend on who builds it.
 const PLATFORM: &str = "x86_64-unknown-linux-musl";
-/// The programs, and their packages.
-const PROGRAMS: [(&str, &str); 5] = [
-    ("devgate", "devgate"),
-    ("devgate-compile", "devgate-compile"),
-    ("devgate-runner", "devgate-runner-program"),
-    ("devgate-pull", "devgate-pull"),
-    ("devgate-agent", "devgate-agent"),
-];
-
 /// Numbers that are others by now.
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let page = std::fs::read_to_string(root.join(PAGE)).with_context(|| format!("read {PAGE}"))?;
     let mut problems = Vec::new();
-    for (program, package) in PROGRAMS {
-        problems.extend(compare(&page, program, count(&linked(package, PLATFORM)?)));
+    for program in Product::Devgate.programs() {
+        problems.extend(compare(&page, program.name(), count(&linked(program.package(), PLATFORM)?)));
     }
     Ok(problems)
 }

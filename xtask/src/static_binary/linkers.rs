@@ -72,10 +72,7 @@ fn standard_library(target: &str) -> Result<()> {
 
 /// A compiler of C, which some crates need, and linker.
 fn compiler_of_c(machine: Machine) -> Result<()> {
-    let (program, package) = match machine.cross_cc()? {
-        None => ("musl-gcc", "musl-tools"),
-        Some(cc) => (cc, machine.cross_package()),
-    };
+    let (program, package) = machine.cross_cc()?.unwrap_or(("musl-gcc", "musl-tools"));
     let there = || process::answers(Command::new(program).arg("--version"));
     if there() {
         return Ok(());

@@ -30,7 +30,7 @@ impl Machine {
     }
 
     fn of(triple: &str) -> Option<Self> {
-        [Self::Amd64, Self::Arm64].into_iter().find(|machine| triple.split('-').next() == Some(machine.rust()))
+        [Self::Amd64, Self::Arm64].into_iter().find(|machine| triple.split('-').next() == Some(machine.names().0))
     }
 
     /// What a program is for, from the start of its file. Fails when it is no program, or one for other machines.
@@ -46,20 +46,17 @@ impl Machine {
         }
     }
 
-    /// As Rust calls it.
-    const fn rust(self) -> &'static str {
+    /// As Rust, and as images and Debian call it.
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Amd64 => "x86_64",
-            Self::Arm64 => "aarch64",
+            Self::Amd64 => ("x86_64", "amd64"),
+            Self::Arm64 => ("aarch64", "arm64"),
         }
     }
 
     /// As images and Debian call it.
     pub(crate) const fn oci(self) -> &'static str {
-        match self {
-            Self::Amd64 => "amd64",
-            Self::Arm64 => "arm64",
-        }
+        self.names().1
     }
 
     /// Rust's target with musl.
@@ -78,21 +75,13 @@ impl Machine {
         }
     }
 
-    /// The compiler of C, and linker, for it; none where the usual one is for it.
-    pub(super) fn cross_cc(self) -> Result<Option<&'static str>> {
+    /// The compiler of C, and linker, for it, and Debian's package of it; none where the usual one is for it.
+    pub(super) fn cross_cc(self) -> Result<Option<(&'static str, &'static str)>> {
         let cc = match self {
-            Self::Amd64 => "x86_64-linux-gnu-gcc",
-            Self::Arm64 => "aarch64-linux-gnu-gcc",
+            Self::Amd64 => ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"),
+            Self::Arm64 => ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
         };
         Ok((Self::here()? != self).then_some(cc))
-    }
-
-    /// Debian's package of [`Machine::cross_cc`].
-    pub(super) const fn cross_package(self) -> &'static str {
-        match self {
-            Self::Amd64 => "gcc-x86-64-linux-gnu",
-            Self::Arm64 => "gcc-aarch64-linux-gnu",
-        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Program {
     }
 
     /// The package that it is built of.
-    pub(super) const fn package(self) -> &'static str {
+    pub(crate) const fn package(self) -> &'static str {
         match self {
             // The library that both sides speak through has its name.
             Self::DevgateRunner => "devgate-runner-program",
