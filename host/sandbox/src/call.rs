@@ -130,7 +130,7 @@ impl Loaded {
     pub(crate) fn store(&self, call: CallState) -> Store<CallState> {
         let (transfer, handles) = (call.meter.limits().transfer, call.meter.limits().handles);
         let mut store = Store::new(self.component.engine(), call);
-        store.limiter(|call| &mut call.limiter);
+        store.limiter(|call| &mut call.meter);
         store.set_hostcall_fuel(transfer.as_usize());
         let handles = usize::try_from(handles).unwrap_or(usize::MAX);
         store.set_max_component_handles(handles.saturating_add(HANDLES_BEYOND));

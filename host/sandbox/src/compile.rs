@@ -9,11 +9,8 @@ use wasmtime::Engine;
 
 /// Compiles a component whose memories start with this much, on this thread, however long it takes.
 pub fn compile(component: &[u8], memory: ByteSize) -> Result<Code, Refusal> {
-    let compiled = engine(memory)?.precompile_component(component);
+    // An engine of its own: it keeps its compiler's working memory as long as it lives.
+    let engine = Engine::new(&config(memory)).map_err(|error| Refusal::Host(format!("{error:#}")))?;
+    let compiled = engine.precompile_component(component);
     compiled.map(Code::made_here).map_err(|error| Refusal::Invalid(GuestText::new(&message(format_args!("{error:#}")))))
-}
-
-/// An engine for one compilation: it keeps its compiler's working memory as long as it lives.
-fn engine(memory: ByteSize) -> Result<Engine, Refusal> {
-    Engine::new(&config(memory)).map_err(|error| Refusal::Host(format!("{error:#}")))
 }

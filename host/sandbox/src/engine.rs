@@ -36,10 +36,6 @@ impl Engine {
     }
 }
 
-fn is_mapped(memory: ByteSize) -> bool {
-    memory > COPIED
-}
-
 /// How a component whose memories start with this much is compiled and run. The first contents of large ones, of a whole language's
 /// runtime, are mapped from a file, as copying 12 MiB of CPython's into each instance takes longer than all else of a call.
 pub(crate) fn config(memory: ByteSize) -> Config {
@@ -59,7 +55,7 @@ pub(crate) fn config(memory: ByteSize) -> Config {
         // A call lives for microseconds, most of them the kernel's: mapping, faults, unmapping. Measured with the Rust component
         // `generic`: 23 µs a call with these, 27 to 31 with wasmtime's defaults (4 GiB reserved for each memory, and its first
         // contents mapped from a file). Bounds are then checked by code, which is also what stops speculation.
-        .memory_init_cow(is_mapped(memory))
+        .memory_init_cow(memory > COPIED)
         .memory_reservation(ByteSize::mib(32).0)
         // Its default is more than a runner's whole address space.
         .memory_reservation_for_growth(ByteSize::mib(1).0)

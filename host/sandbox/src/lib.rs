@@ -23,7 +23,6 @@ mod fault;
 mod host;
 #[cfg(feature = "compiler")]
 mod in_process;
-mod limiter;
 mod load;
 mod meter;
 mod precompiled;

@@ -1,11 +1,12 @@
 //! What one call has used so far, against its limits.
 
-use devgate_types::{CallError, GuestFault, HostFault, Limit, Limits};
+use devgate_types::{ByteSize, CallError, GuestFault, HostFault, Limit, Limits};
 use rustix::thread::ClockId;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use wasmtime::ResourceLimiter;
 
-/// Counts one call's use of everything but memory and tables, which wasmtime asks [`crate::limiter::Limiter`] about.
+/// Counts one call's use of everything; of memory and tables, which wasmtime asks it about, it remembers the most memory that was in use.
 #[derive(Debug)]
 pub(crate) struct Meter {
     limits: Arc<Limits>,
@@ -16,6 +17,8 @@ pub(crate) struct Meter {
     host_calls: u32,
     handles: u32,
     transferred: u64,
+    /// All linear memories together. They never shrink, so this is the peak, too.
+    memory: u64,
 }
 
 impl Meter {
@@ -29,6 +32,7 @@ impl Meter {
             host_calls: 0,
             handles: 0,
             transferred: 0,
+            memory: 0,
         }
     }
 
@@ -42,6 +46,10 @@ impl Meter {
 
     pub(crate) fn host_calls(&self) -> u32 {
         self.host_calls
+    }
+
+    pub(crate) fn memory(&self) -> ByteSize {
+        ByteSize(self.memory)
     }
 
     /// Both clocks; at every tick.
@@ -100,6 +108,40 @@ impl Meter {
     }
 }
 
+/// Memory and tables of one call. What is over a limit ends the call by name. Letting `memory.grow` answer -1 instead would make most
+/// components trap on `unreachable`, which explains nothing.
+impl ResourceLimiter for Meter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let more = u64::try_from(desired.saturating_sub(current)).unwrap_or(u64::MAX);
+        let total = self.memory.saturating_add(more);
+        within(total <= self.limits.memory.0, Limit::Memory(self.limits.memory))?;
+        self.memory = total;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let most = self.limits.table_elements;
+        within(desired <= count(most), Limit::TableElements(most))?;
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        count(self.limits.instances)
+    }
+
+    fn tables(&self) -> usize {
+        count(self.limits.tables)
+    }
+
+    fn memories(&self) -> usize {
+        count(self.limits.memories)
+    }
+}
+
+fn count(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
 /// Ends the call where it is not within this limit.
 pub(crate) fn within(is: bool, limit: Limit) -> Result<(), CallError> {
     if is { Ok(()) } else { Err(GuestFault::Limit(limit).into()) }
@@ -119,7 +161,6 @@ pub(crate) fn host_fault(what: impl Into<String>) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devgate_types::ByteSize;
 
     fn meter(limits: Limits) -> Meter {
         Meter::start(Arc::new(limits))

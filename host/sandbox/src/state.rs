@@ -1,6 +1,5 @@
 //! What a store holds during one call.
 
-use crate::limiter::Limiter;
 use crate::meter::{Meter, host_fault};
 use crate::stdio::{Lines, SharedLines, Stream, ToLog};
 use devgate_types::component::{Answered, Capabilities, Cost, Denied};
@@ -14,7 +13,6 @@ const RANDOM: u64 = 64 * 1024;
 /// One call in progress.
 pub(crate) struct CallState {
     pub(crate) meter: Meter,
-    pub(crate) limiter: Limiter,
     lines: SharedLines,
     host: Option<Box<dyn Capabilities>>,
     /// Made when the component first asks WASI for something: most never do.
@@ -37,7 +35,6 @@ impl CallState {
     pub(crate) fn without_host(limits: Arc<Limits>) -> Self {
         Self {
             meter: Meter::start(Arc::clone(&limits)),
-            limiter: Limiter::new(Arc::clone(&limits)),
             lines: Arc::new(Mutex::new(Lines::new(Arc::clone(&limits)))),
             host: None,
             wasi: None,
@@ -98,7 +95,7 @@ impl CallState {
         let writes = self.lines.lock().writes();
         Cost {
             time: self.meter.elapsed(),
-            memory: self.limiter.memory(),
+            memory: self.meter.memory(),
             host_calls: self.meter.host_calls().saturating_add(writes),
         }
     }
