@@ -40,8 +40,6 @@ pub(crate) struct Source<'a> {
 pub(crate) struct Made {
     pub(crate) scan: Scan,
     pub(crate) code: Vec<u8>,
-    /// Whether it was made before.
-    pub(crate) was_kept: bool,
 }
 
 /// Reads and compiles components, and keeps what comes of it.
@@ -77,20 +75,8 @@ impl Compiler {
         self.ask_once(order, source, scanned)
     }
 
-    /// The machine code of a component that `admit` lets in; also what was made before, unless it is to be made `anew`. Fails as
-    /// [`Compiler::scan`] does, and where it is not let in.
-    pub(crate) fn make(
-        &self,
-        source: Source<'_>,
-        admit: &dyn Fn(&Scan) -> Result<(), Refusal>,
-        anew: bool,
-    ) -> Result<Arc<Made>, Refusal> {
-        if !anew && let Some(made) = self.made_before(source) {
-            admit(&made.scan)?;
-            return Ok(Arc::new(made));
-        }
-        let scan = self.scan(source)?;
-        admit(&scan)?;
+    /// The machine code of a component that was looked at and is let in. Fails as [`Compiler::scan`] does.
+    pub(crate) fn make(&self, source: Source<'_>, scan: Scan) -> Result<Arc<Made>, Refusal> {
         let under_way = Arc::clone(self.under_way.lock().entry(source.sha256).or_default());
         let mut made = under_way.lock();
         let outcome = made.get_or_insert_with(|| self.make_anew(source, scan).map(Arc::new)).clone();
@@ -110,18 +96,17 @@ impl Compiler {
                 );
             }
         }
-        let was_kept = false;
-        Ok(Made { scan, code, was_kept })
+        Ok(Made { scan, code })
     }
 
-    /// The limits of today count, whichever it was made under.
-    fn made_before(&self, source: Source<'_>) -> Option<Made> {
+    /// What was made of it before and kept. The limits of today count, whichever it was made under.
+    pub(crate) fn made_before(&self, source: Source<'_>) -> Option<Made> {
         let mut all = self.kept.as_ref()?.read(&source.sha256)?;
         let (scan, code) = split::<wire::Scan>(&all, MAX_MESSAGE).ok()?;
         let (scan, from) = (scan.read().ok()?, all.len() - code.len());
         scan.counts.check(source.limits).ok()?;
         all.drain(..from);
-        Some(Made { scan, code: all, was_kept: true })
+        Some(Made { scan, code: all })
     }
 
     fn compile(&self, source: Source<'_>, scan: &Scan) -> Result<Vec<u8>, Refusal> {

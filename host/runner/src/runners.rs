@@ -7,9 +7,7 @@ use crate::message::{self, wire};
 use crate::program::{ProgramError, Programs, Spawner};
 use crate::runner::Runner;
 use devgate_types::component::Profile;
-use devgate_types::load::{
-    Contents, Inspection, LoadError, LoadRequest, Refusal, Scan, check_file, check_imports, profile,
-};
+use devgate_types::load::{Contents, Inspection, LoadError, LoadRequest, Refusal, check_file, check_imports, profile};
 use devgate_types::{Grant, Limits, Mutex};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -61,10 +59,6 @@ impl Runners {
         let sha256 = digest(bytes);
         check_file(bytes, sha256, limits, request.sha256)?;
         let source = Source { bytes, sha256, limits };
-        let admit = |scan: &Scan| {
-            check_imports(scan, request.grants)?;
-            profile(scan).map(|_| ())
-        };
         let start = |made: &Made, reserved: Reserved| {
             let profile = Profile { sha256: Some(sha256), ..profile(&made.scan)? };
             let admitted = check_imports(&made.scan, request.grants)?;
@@ -89,14 +83,20 @@ impl Runners {
             self.budget.reserve(request.plugin, memory)
         };
         let reserved = reserve();
-        let made = self.compiler.make(source, &admit, false)?;
-        match start(&made, reserved) {
-            // What was kept was made for another processor, as in a disk that was moved. Once.
-            Err(Refusal::Code(_)) if made.was_kept && self.made_anew.lock().insert(sha256) => {
-                start(&*self.compiler.make(source, &admit, true)?, reserve())
+        if let Some(made) = self.compiler.made_before(source) {
+            match start(&made, reserved) {
+                // What was kept was made for another processor, as in a disk that was moved. Once.
+                Err(Refusal::Code(_)) if self.made_anew.lock().insert(sha256) => {
+                    return start(&*self.compiler.make(source, made.scan)?, reserve());
+                }
+                started => return started,
             }
-            started => started,
         }
+        let scan = self.compiler.scan(source)?;
+        // As `start` does, and before it is compiled.
+        check_imports(&scan, request.grants)?;
+        profile(&scan)?;
+        start(&*self.compiler.make(source, scan)?, reserved)
     }
 
     /// Looks at a file as [`Runners::load`] does before it compiles, but goes on where that would refuse for a lack of grants.
