@@ -3,7 +3,7 @@
 
 use super::wire::{self, Function, answer::Answer as Given};
 use devgate_types::component::{Answered, Capabilities, LogBatch, LogEvent, NodeInfo, Uevent};
-use devgate_types::{ByteSize, DeviceHandle, MountHandle, NodeHandle, NodeKind, NodeNumber};
+use devgate_types::{ByteSize, DeviceHandle, MountHandle, NodeHandle, NodeKind, NodeNumber, Property};
 use std::time::Duration;
 
 /// Each function: its name in a message and here, what it takes and which field of a message that is in, and what it answers with.
@@ -147,11 +147,38 @@ values! {
         |(source, writable)| wire::Mount { source, writable },
         |wire::Mount { source, writable }| (source, writable)
     );
-    NodeInfo = Node(Into::into, Into::into);
-    LogBatch = Batch(Into::into, Into::into);
+    NodeInfo = Node(
+        |NodeInfo { path, number: NodeNumber { kind, major, minor }, owner }| {
+            let owner = owner.map(|(name, subsystem)| wire::Owner { name, subsystem });
+            wire::Node { path, block: kind == NodeKind::Block, major, minor, owner }
+        },
+        |wire::Node { path, block, major, minor, owner }| {
+            let kind = if block { NodeKind::Block } else { NodeKind::Character };
+            let owner = owner.map(|owner| (owner.name, owner.subsystem));
+            Self { path, number: NodeNumber { kind, major, minor }, owner }
+        }
+    );
+    LogBatch = Batch(
+        |LogBatch { events, cursor, gap }| {
+            let event = |LogEvent { pattern, captures, micros }| wire::Event { pattern, captures, micros };
+            wire::Batch { events: events.into_iter().map(event).collect(), cursor, gap }
+        },
+        |wire::Batch { events, cursor, gap }| {
+            let event = |wire::Event { pattern, captures, micros }| LogEvent { pattern, captures, micros };
+            Self { events: events.into_iter().map(event).collect(), cursor, gap }
+        }
+    );
     Vec<Uevent> = Uevents(
-        |all: Self| wire::Uevents { uevents: all.into_iter().map(Into::into).collect() },
-        |all: wire::Uevents| all.uevents.into_iter().map(Into::into).collect()
+        |all: Self| {
+            let words = |words: Vec<Property>| words.iter().map(Into::into).collect();
+            let uevent = |Uevent { millis, words: said }| wire::Uevent { millis, words: words(said) };
+            wire::Uevents { uevents: all.into_iter().map(uevent).collect() }
+        },
+        |all: wire::Uevents| {
+            let words = |words: Vec<wire::Property>| words.into_iter().map(Into::into).collect();
+            let uevent = |wire::Uevent { millis, words: said }| Uevent { millis, words: words(said) };
+            all.uevents.into_iter().map(uevent).collect()
+        }
     );
 }
 
@@ -170,50 +197,4 @@ impl<T: Value> Value for Option<T> {
 
 fn handles<'a>(handles: Vec<impl Argument<'a, Field = u32>>) -> wire::Numbers {
     wire::Numbers { numbers: handles.into_iter().map(Argument::said).collect() }
-}
-
-impl From<NodeInfo> for wire::Node {
-    fn from(NodeInfo { path, number, owner }: NodeInfo) -> Self {
-        Self {
-            path,
-            block: number.kind == NodeKind::Block,
-            major: number.major,
-            minor: number.minor,
-            owner: owner.map(|(name, subsystem)| wire::Owner { name, subsystem }),
-        }
-    }
-}
-
-impl From<wire::Node> for NodeInfo {
-    fn from(wire::Node { path, block, major, minor, owner }: wire::Node) -> Self {
-        let kind = if block { NodeKind::Block } else { NodeKind::Character };
-        let owner = owner.map(|owner| (owner.name, owner.subsystem));
-        Self { path, number: NodeNumber { kind, major, minor }, owner }
-    }
-}
-
-impl From<LogBatch> for wire::Batch {
-    fn from(LogBatch { events, cursor, gap }: LogBatch) -> Self {
-        let event = |LogEvent { pattern, captures, micros }| wire::Event { pattern, captures, micros };
-        Self { events: events.into_iter().map(event).collect(), cursor, gap }
-    }
-}
-
-impl From<wire::Batch> for LogBatch {
-    fn from(wire::Batch { events, cursor, gap }: wire::Batch) -> Self {
-        let event = |wire::Event { pattern, captures, micros }| LogEvent { pattern, captures, micros };
-        Self { events: events.into_iter().map(event).collect(), cursor, gap }
-    }
-}
-
-impl From<Uevent> for wire::Uevent {
-    fn from(Uevent { millis, words }: Uevent) -> Self {
-        Self { millis, words: words.iter().map(Into::into).collect() }
-    }
-}
-
-impl From<wire::Uevent> for Uevent {
-    fn from(wire::Uevent { millis, words }: wire::Uevent) -> Self {
-        Self { millis, words: words.into_iter().map(Into::into).collect() }
-    }
 }
