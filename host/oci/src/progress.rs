@@ -1,42 +1,39 @@
 //! How far a pull or push is, for the caller that waits for it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use devgate_types::Mutex;
 
-/// How far one transfer is. Shared with the thread that does it.
+/// How far one transfer is: what is done, and of how much. Shared with the thread that does it.
 #[derive(Debug, Default)]
-pub struct Progress {
-    begun: AtomicBool,
-    done: AtomicU64,
-    total: AtomicU64,
-}
+pub struct Progress(Mutex<Option<(u64, u64)>>);
 
 impl Progress {
     /// It is under way, and it is not known how much there is.
     pub(crate) fn start(&self) {
-        self.begun.store(true, Ordering::Relaxed);
+        self.begin(0);
     }
 
     /// Whether it is under way.
     pub(crate) fn is_begun(&self) -> bool {
-        self.begun.load(Ordering::Relaxed)
+        self.0.lock().is_some()
     }
 
     /// So much is to be done, and nothing is.
     pub fn begin(&self, total: u64) {
-        self.done.store(0, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
+        *self.0.lock() = Some((0, total));
     }
 
     /// So much more is done.
     pub fn add(&self, bytes: usize) {
-        self.done.fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
+        if let Some((done, _)) = self.0.lock().as_mut() {
+            *done = done.saturating_add(u64::try_from(bytes).unwrap_or(0));
+        }
     }
 
     /// `3.1 of 18.3 MB`; nothing where it is not known yet how much there is.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
-        (total > 0).then(|| format!("{} of {} MB", mega(done), mega(total)))
+        let (done, total) = self.0.lock().filter(|(_, total)| *total > 0)?;
+        Some(format!("{} of {} MB", mega(done), mega(total)))
     }
 }
 
