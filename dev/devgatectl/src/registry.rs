@@ -62,13 +62,7 @@ pub(crate) async fn small(session: &mut Session, blob: &Descriptor, most: u64) -
         let why = format!("{digest} has {} bytes, and {most} are the most that is read of it", blob.size);
         return Err(refused(session, why));
     }
-    let mut bytes = Vec::new();
-    let mut take = |piece: &[u8]| {
-        bytes.extend_from_slice(piece);
-        Ok(())
-    };
-    session.blob(digest, blob.size, &mut take).await?;
-    Ok(bytes)
+    session.whole(digest, blob.size).await
 }
 
 /// Whether one of the keys has signed an artifact. Fails when none of the signatures that can be had convinces, and not all of them can be

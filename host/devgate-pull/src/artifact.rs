@@ -107,8 +107,19 @@ impl Session {
         self.body(answer, MAX_MANIFEST).await.map(Some)
     }
 
+    /// A whole blob of so many bytes.
+    pub async fn whole(&mut self, digest: Digest, size: u64) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        let mut take = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        };
+        self.blob(digest, size, &mut take).await?;
+        Ok(bytes)
+    }
+
     /// A blob of so many bytes, as it comes.
-    pub async fn blob(&mut self, digest: Digest, size: u64, take: &mut Take<'_>) -> Result<(), Error> {
+    pub(crate) async fn blob(&mut self, digest: Digest, size: u64, take: &mut Take<'_>) -> Result<(), Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
         let answer = self.send(|client| client.get(url.clone())).await?;
         if answer.status() == StatusCode::NOT_FOUND {

@@ -176,14 +176,8 @@ impl Session {
             found.more = true;
             return None;
         }
-        let mut bytes = Vec::new();
-        let mut take = |piece: &[u8]| {
-            bytes.extend_from_slice(piece);
-            Ok(())
-        };
-        let fetched = self.blob(digest, layer.size, &mut take).await;
-        found.failed(fetched)?;
-        String::from_utf8(bytes).ok()
+        let fetched = self.whole(digest, layer.size).await;
+        String::from_utf8(found.failed(fetched)?).ok()
     }
 }
 

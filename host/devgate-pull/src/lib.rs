@@ -13,4 +13,4 @@ mod way;
 
 pub use beside::Referrer;
 pub use child::{NAME, main};
-pub use session::{Replied, Session, Take, Tell};
+pub use session::{Replied, Session, Tell};

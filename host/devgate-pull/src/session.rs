@@ -294,7 +294,7 @@ impl Session {
 }
 
 /// Takes a part of a body.
-pub type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + Send + 'a;
+pub(crate) type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + Send + 'a;
 
 /// Why there is no answer: what lies behind the words of the client's layers.
 fn network(error: reqwest::Error) -> String {
