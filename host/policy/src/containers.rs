@@ -80,8 +80,8 @@ impl Containers {
         containers.annotations = fields.read("annotations", |item| annotations::read(item, resources, dangerous));
         containers.cdi = fields.read("cdi", cdi::read);
         containers.mounts = fields.read("mounts", |item| mounts::read(item, plugin, dangerous));
-        fields.flag("device-info", &mut containers.device_info);
-        fields.flag("release-hook", &mut containers.release_hook);
+        containers.device_info = fields.flag("device-info");
+        containers.release_hook = fields.flag("release-hook");
         for resource in resources.iter().filter_map(|grant| grant.exact.as_ref()) {
             let rules = containers.bind(resource);
             containers.named.insert(resource.clone(), rules);

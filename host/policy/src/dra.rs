@@ -77,8 +77,8 @@ impl Dra {
             let count = attributes.len() + capacity.len();
             item.error(format!("has {count} attributes and capacities, more than {MAX_FACTS}"));
         }
-        let (mut admin_access, mut shares) = (false, 1);
-        fields.flag("admin-access", &mut admin_access);
+        let admin_access = fields.flag("admin-access");
+        let mut shares = 1;
         fields.number("shares", &mut shares);
         if !containers.annotations.is_empty() {
             item.error(

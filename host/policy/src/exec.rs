@@ -31,8 +31,7 @@ impl Exec {
     ) -> Option<Self> {
         let place = format!("exec of {plugin}");
         let fields = item.open(&place, &key::EXEC)?;
-        let mut nodes_only = false;
-        fields.flag("nodes-only", &mut nodes_only);
+        let nodes_only = fields.flag("nodes-only");
         let kind = fields.need("type").and_then(|item| kind(&item));
         let resource = fields.need("resource").and_then(|item| resource(&item, resources));
         let has_more = !containers.env.is_empty() || !containers.mounts.is_empty() || !containers.cdi.is_empty();

@@ -171,13 +171,14 @@ impl<'a> Fields<'a> {
         texts.filter_map(|(item, text)| one_of(&item, text, &words)).collect()
     }
 
-    /// Reads `true` or `false` into `into`, if the key is there.
-    pub(crate) fn flag(&self, name: &str, into: &mut bool) {
-        let Some(item) = self.get(name) else { return };
+    /// Whether a key says `true`.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        let Some(item) = self.get(name) else { return false };
         match item.node.value {
-            Value::Bool(value) => *into = value,
+            Value::Bool(value) => return value,
             ref other => item.error(format!("must be true or false, not {}", other.kind())),
         }
+        false
     }
 }
 

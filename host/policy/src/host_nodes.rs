@@ -80,7 +80,7 @@ impl HostNodes {
         };
         nodes.exclusive = fields.read("exclusive", |item| patterns(item, &[]));
         nodes.shared = fields.read("shared", |item| patterns(item, &nodes.exclusive));
-        access(&fields, &mut nodes.access);
+        nodes.access = access(&fields);
         nodes.container_path = container_path::read(&fields);
         if fields.get("exclusive").is_none() && fields.get("shared").is_none() {
             item.error("lists no node, write \"exclusive\" or \"shared\"");

@@ -48,10 +48,8 @@ impl NodeOffer {
 
     pub(crate) fn read(node: &Item<'_>, subsystem: &str, place: &str) -> Option<Self> {
         let fields = node.open(place, &key::NODE)?;
-        let mut grant =
-            NodeGrant { access: Access::READ_WRITE, shared: false, container_path: container_path::read(&fields) };
-        access(&fields, &mut grant.access);
-        fields.flag("shared", &mut grant.shared);
+        let (shared, container_path) = (fields.flag("shared"), container_path::read(&fields));
+        let grant = NodeGrant { access: access(&fields), shared, container_path };
         let other = fields.get("subsystem").and_then(|item| plain_name(&item));
         Some(Self {
             subsystem: other.unwrap_or(subsystem).to_owned(),
@@ -61,14 +59,14 @@ impl NodeOffer {
     }
 }
 
-pub(crate) fn access(fields: &Fields<'_>, into: &mut Access) {
+/// What a container may do with nodes: read and write, where the key is not there.
+pub(crate) fn access(fields: &Fields<'_>) -> Access {
     let access = |text: &str| {
         let shown = escape(text, 16);
         let problem = |_| format!("must be r, w or rw, with m added to allow mknod, not \"{shown}\"");
         text.parse().map_err(problem)
     };
-    let read = fields.get("access").and_then(|item| item.parse(access));
-    *into = read.unwrap_or(*into);
+    fields.get("access").and_then(|item| item.parse(access)).unwrap_or(Access::READ_WRITE)
 }
 
 /// The name of a subsystem: one component of a path, no pattern.

@@ -170,9 +170,8 @@ impl PluginPolicy {
         let resources = fields.need("resources").map(|item| resources::read(&item));
         let resources = resources.unwrap_or_default();
         let dangerous = fields.words("dangerous");
-        let (mut state, mut shares_hardware, mut replicas) = (false, false, 1);
-        fields.flag("state", &mut state);
-        fields.flag("shares-hardware", &mut shares_hardware);
+        let shares_hardware = fields.flag("shares-hardware");
+        let mut replicas = 1;
         fields.number("replicas", &mut replicas);
         let placement = match fields.word("placement") {
             Some("spread") => Placement::Spread,
@@ -198,7 +197,7 @@ impl PluginPolicy {
             files: fields.read("files", Files::read),
             kernel_log: fields.read("kernel-log", KernelPattern::read_list),
             control: fields.read("control", |item| Control::read_list(item, &place)),
-            state,
+            state: fields.flag("state"),
             wasi: fields.words("wasi"),
             exec: fields.get("exec").and_then(|item| Exec::read(&item, &place, &resources, &containers)),
             dra,

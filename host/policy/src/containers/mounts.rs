@@ -52,9 +52,7 @@ fn one(entry: &Item<'_>, plugin: &str, dangerous: &[&str]) -> Option<MountGrant>
     let fields = entry.open(&place, &key::MOUNT)?;
     let source = fields.need("source");
     let target = fields.need("target");
-    let (mut writable, mut unchecked) = (false, false);
-    fields.flag("writable", &mut writable);
-    fields.flag("unchecked", &mut unchecked);
+    let (writable, unchecked) = (fields.flag("writable"), fields.flag("unchecked"));
     let source = source.and_then(|item| {
         let path = plain(&item)?;
         let danger = dangerous_mount(path).or_else(|| dangerous_if_writable(path).filter(|_| writable));

@@ -94,7 +94,7 @@ impl FactRule {
                     Some("version") => Kind::Version,
                     _ => kind,
                 };
-                fields.flag("required", &mut rule.required);
+                rule.required = fields.flag("required");
                 rule.values = fields.patterns("values", Pattern::value);
             }
             Value::Text(_) => rule.value = entry.parse(template)?,
