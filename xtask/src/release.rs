@@ -34,9 +34,6 @@ pub(crate) struct Options {
     /// Sign the components with this private key in PEM, which is not encrypted
     #[arg(long, value_name = "FILE", conflicts_with = "twice")]
     key: Option<PathBuf>,
-    /// With these programs in place of those that `cargo xtask static` builds: for tests
-    #[arg(long, value_name = "FILE", hide = true)]
-    binary: Vec<PathBuf>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
@@ -82,25 +79,15 @@ fn make(options: &Options, version: &str, notes: &str, place: &Path) -> Result<(
     contents::components(&folder)?;
     let here = [Machine::here()?];
     let machines: &[Machine] = if options.targets.is_empty() { &here } else { &options.targets };
-    let mut programs = Vec::new();
-    for file in &options.binary {
-        programs.push(Product::of_file(file).adopt(file, &folder)?);
-    }
-    if options.binary.is_empty() {
-        for product in [Product::Devgate, Product::Devgatectl] {
-            for machine in machines {
-                step(product.name());
-                programs.push(static_binary::build(product, *machine, Profile::Release, &folder)?);
-            }
-        }
-    }
-    let (workshop, host): (Vec<_>, Vec<_>) =
-        programs.into_iter().partition(|file| Product::of_file(file) == Product::Devgatectl);
+    let build = |product: Product| {
+        step(product.name());
+        let built = machines.iter().map(|machine| static_binary::build(product, *machine, Profile::Release, &folder));
+        built.collect::<Result<Vec<_>>>()
+    };
+    let (host, workshop) = (build(Product::Devgate)?, build(Product::Devgatectl)?);
     step("images");
-    let mut images = vec![image::build(Product::Devgate, &host, &folder)?];
-    if !workshop.is_empty() {
-        images.push(image::build(Product::Devgatectl, &workshop, &folder)?);
-    }
+    let images =
+        [image::build(Product::Devgate, &host, &folder)?, image::build(Product::Devgatectl, &workshop, &folder)?];
     for program in &host {
         step("package");
         package::build(program, &folder)?;

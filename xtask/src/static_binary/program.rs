@@ -107,12 +107,6 @@ impl Product {
         Ok(format!("{name}-{version}-linux-{}{mark}", machine.oci()))
     }
 
-    /// Which of them the file of its program is, by its name.
-    pub(crate) fn of_file(file: &Path) -> Self {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("devgatectl") { Self::Devgatectl } else { Self::Devgate }
-    }
-
     /// The file of its program and those beside it, each with the name that it goes by. Fails when one is missing, or is for another kind
     /// of machine.
     pub(crate) fn files(self, main: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
@@ -138,17 +132,6 @@ impl Product {
         }
         Ok(())
     }
-
-    /// Copies them into a folder as a build would have put them there, and gives the file of its program. Fails as [`Product::copy`].
-    pub(crate) fn adopt(self, main: &Path, folder: &Path) -> Result<PathBuf> {
-        let own = self.main().file(folder, Machine::of_program(main)?, Profile::Release)?;
-        if self == Self::Devgatectl {
-            copy(main, &own)?;
-        } else {
-            self.copy(main, own.parent().context("a program lies in a folder")?)?;
-        }
-        Ok(own)
-    }
 }
 
 #[cfg(test)]
@@ -168,8 +151,6 @@ mod tests {
         }
         let workshop = PathBuf::from(format!("out/devgatectl-{version}-linux-arm64-dev"));
         assert_eq!(file(Program::Devgatectl, Profile::Dev), workshop);
-        assert_eq!(Product::of_file(&workshop), Product::Devgatectl);
-        assert_eq!(Product::of_file(&folder.join("devgate")), Product::Devgate);
     }
 
     #[test]
@@ -188,9 +169,8 @@ mod tests {
         std::fs::write(dir.path().join("devgate-agent"), AMD64).unwrap();
         assert_eq!(Product::Devgate.files(&main).unwrap().len(), 5);
 
-        let release = tempfile::tempdir().unwrap();
-        let own = Product::Devgate.adopt(&main, release.path()).unwrap();
-        assert_eq!(Product::Devgate.files(&own).unwrap().len(), 5);
-        assert!(own.starts_with(release.path()));
+        let copied = tempfile::tempdir().unwrap();
+        Product::Devgate.copy(&main, copied.path()).unwrap();
+        assert_eq!(Product::Devgate.files(&copied.path().join("devgate")).unwrap().len(), 5);
     }
 }
