@@ -7,8 +7,6 @@ use crate::brief::cut;
 use crate::meter::within;
 use devgate_types::component::{Capabilities, LogLevel};
 use devgate_types::{CallError, Limit, Limits, Mutex, escape};
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
@@ -35,8 +33,9 @@ pub(crate) struct Lines {
     streamed: u64,
     /// Complete lines of the standard streams that have not been handed to the log yet.
     waiting: Vec<(LogLevel, String)>,
-    /// Unfinished lines of standard output and standard error.
-    unfinished: [Vec<u8>; 2],
+    /// Unfinished lines of the standard streams.
+    output: Vec<u8>,
+    error: Vec<u8>,
     last_words: String,
     /// Whether they are the place of a panic alone, whose message is on the next line.
     place_alone: bool,
@@ -54,7 +53,8 @@ impl Lines {
             writes: 0,
             streamed: 0,
             waiting: Vec::new(),
-            unfinished: [Vec::new(), Vec::new()],
+            output: Vec::new(),
+            error: Vec::new(),
             last_words: String::new(),
             place_alone: false,
         }
@@ -81,7 +81,7 @@ impl Lines {
     /// At the end of the call: unfinished lines, and one word about what was dropped.
     pub(crate) fn finish(&mut self, log: &mut dyn Capabilities) {
         for stream in [Stream::Output, Stream::Error] {
-            if self.unfinished.get(stream.index()).is_some_and(|line| !line.is_empty()) {
+            if !self.unfinished(stream).is_empty() {
                 self.end_line(stream);
             }
         }
@@ -145,11 +145,16 @@ impl Lines {
         Ok(())
     }
 
+    fn unfinished(&mut self, stream: Stream) -> &mut Vec<u8> {
+        match stream {
+            Stream::Output => &mut self.output,
+            Stream::Error => &mut self.error,
+        }
+    }
+
     fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
         for part in bytes.split_inclusive(|&b| b == b'\n') {
-            let Some(line) = self.unfinished.get_mut(stream.index()) else {
-                return;
-            };
+            let line = self.unfinished(stream);
             let text = part.strip_suffix(b"\n").unwrap_or(part);
             let room = LINE.saturating_sub(line.len());
             line.extend_from_slice(text.get(..room).unwrap_or(text));
@@ -160,10 +165,7 @@ impl Lines {
     }
 
     fn end_line(&mut self, stream: Stream) {
-        let Some(line) = self.unfinished.get_mut(stream.index()) else {
-            return;
-        };
-        let line = std::mem::take(line);
+        let line = std::mem::take(self.unfinished(stream));
         let text = String::from_utf8_lossy(&line);
         let (level, last_words) = match stream {
             Stream::Output => (LogLevel::Info, LogLevel::Info),
@@ -179,16 +181,10 @@ impl Lines {
 }
 
 /// One of WASI's standard streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Stream {
     Output,
     Error,
-}
-
-impl Stream {
-    fn index(self) -> usize {
-        usize::from(self == Self::Error)
-    }
 }
 
 /// A standard stream whose lines go to the log. Always ready: a component cannot wait on it.
@@ -230,14 +226,9 @@ impl OutputStream for ToLog {
     }
 }
 
+#[wasmtime_wasi::async_trait]
 impl Pollable for ToLog {
-    fn ready<'a, 'b>(&'a mut self) -> Pin<Box<dyn Future<Output = ()> + Send + 'b>>
-    where
-        'a: 'b,
-        Self: 'b,
-    {
-        Box::pin(std::future::ready(()))
-    }
+    async fn ready(&mut self) {}
 }
 
 #[cfg(test)]
@@ -255,7 +246,7 @@ mod tests {
     /// What is kept of a call's output, in bytes.
     fn kept(lines: &Lines) -> usize {
         let waiting: usize = lines.waiting.iter().map(|(_, line)| line.capacity()).sum();
-        let unfinished: usize = lines.unfinished.iter().map(Vec::capacity).sum();
+        let unfinished = lines.output.capacity() + lines.error.capacity();
         let waiting = waiting + lines.waiting.capacity() * size_of::<(LogLevel, String)>();
         waiting + unfinished + lines.last_words.capacity()
     }
