@@ -32,8 +32,8 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Has cargo-deny check both workspaces, and what is known of their vulnerabilities where its database can be reached. Fails where
-/// something breaks a rule of deny.toml, which cargo-deny has said.
+/// Has cargo-deny check both workspaces, and what is known of their vulnerabilities where its database can be reached.
+/// Fails where something breaks a rule of deny.toml, which cargo-deny has said.
 pub(crate) fn deny(program: &Path) -> Result<()> {
     let asked = |folder: &Path, arguments: &[&str]| {
         let mut command = Command::new(program);

@@ -62,8 +62,9 @@ pub(crate) fn needs_buildah() -> Result<()> {
     bail!("there is no buildah here; install it (Debian: apt-get install buildah)")
 }
 
-/// Makes the archive of a program, one file for each kind of machine and with what it needs beside it, in a folder, and gives the archive's
-/// file. Fails when two are for the same machines, when one lacks what it needs beside it, and when buildah or tar fails.
+/// Makes the archive of a program, one file for each kind of machine and with what it needs beside it, in a folder, and
+/// gives the archive's file. Fails when two are for the same machines, when one lacks what it needs beside it, and when
+/// buildah or tar fails.
 pub(crate) fn build(product: Product, binaries: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     let epoch = dist::epoch()?;
     let reference = format!("{}:{}", product.name(), dist::version()?);

@@ -70,8 +70,8 @@ enum Exports {
     All,
 }
 
-/// Builds the example in these languages into the components' folder. The error names every language that could not be built, after all
-/// were tried.
+/// Builds the example in these languages into the components' folder. The error names every language that could not be
+/// built, after all were tried.
 pub(crate) fn build(languages: &[Language]) -> Result<()> {
     let mut problems = Vec::new();
     for language in languages {

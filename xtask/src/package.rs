@@ -40,8 +40,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the package of a program and of the components that were built, and gives its file. Fails when cargo-deb cannot be had, which says
-/// why, or fails.
+/// Makes the package of a program and of the components that were built, and gives its file. Fails when cargo-deb
+/// cannot be had, which says why, or fails.
 pub(crate) fn build(binary: &Path, folder: &Path) -> Result<PathBuf> {
     let machine = Machine::of_program(binary)?;
     let work = tempfile::Builder::new().prefix("package-").tempdir_in(target()?)?;

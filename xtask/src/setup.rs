@@ -25,8 +25,8 @@ pub(crate) enum Reach {
     System,
 }
 
-/// A toolchain that builds components: the first way that works, installed if none is there yet. Fails when no way works; the message says
-/// what to do about each.
+/// A toolchain that builds components: the first way that works, installed if none is there yet. Fails when no way
+/// works; the message says what to do about each.
 pub(crate) fn ensure(reach: Reach) -> Result<Toolchain> {
     if let Some(toolchain) = wasm_std::found()? {
         return Ok(toolchain);

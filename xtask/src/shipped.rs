@@ -29,7 +29,8 @@ const PARTS: &[&str] = &[
     "wit",
 ];
 
-/// Of each component, each language and its SDK: the page, a policy to start from, and what plays it on a recorded node.
+/// Of each component, each language and its SDK: the page, a policy to start from, and what plays it on a recorded
+/// node.
 const OF_A_GUEST: [&str; 4] = ["README.md", "policy.yaml", "nodes", "scenarios"];
 /// Recorded nodes of hundreds of kilobytes, and what is played on them alone.
 const LARGE: [&str; 2] = ["guests/amd-gpu/nodes", "guests/amd-gpu/scenarios"];

@@ -104,8 +104,8 @@ pub(crate) fn build(product: Product, machine: Machine, profile: Profile, folder
     product.main().file(folder, machine, profile)
 }
 
-/// Builds a program into a folder. Fails when nothing here builds it, which says what to do; when the build fails; when the program names a
-/// folder of this machine; and when it has something in it that belongs into another program.
+/// Builds a program into a folder. Fails when nothing here builds it, which says what to do; when the build fails; when
+/// the program names a folder of this machine; and when it has something in it that belongs into another program.
 fn build_one(program: Program, machine: Machine, profile: Profile, folder: &Path) -> Result<()> {
     let way = linkers::ensure(machine)?;
     let triple = way.triple(machine);

@@ -65,8 +65,8 @@ pub(crate) async fn small(session: &mut Session, blob: &Descriptor, most: u64) -
     session.whole(digest, blob.size).await
 }
 
-/// Whether one of the keys has signed an artifact. Fails when none of the signatures that can be had convinces, and not all of them can be
-/// had.
+/// Whether one of the keys has signed an artifact. Fails when none of the signatures that can be had convinces, and not
+/// all of them can be had.
 pub(crate) async fn signed_by(
     session: &mut Session,
     artifact: Digest,

@@ -45,7 +45,8 @@ fn end_with(parent: u32) -> Result<(), Error> {
     match is.is_some_and(|pid| u32::try_from(pid.get()) == Ok(parent)) {
         true => Ok(()),
         false => Err(Error::Unable(format!(
-            "parent {parent}: has ended before its child was confined; nothing is to be done, the next host starts its own"
+            "parent {parent}: has ended before its child was confined; nothing is to be done, the next host starts \
+             its own"
         ))),
     }
 }

@@ -88,7 +88,8 @@ fn name(error: RulesetError) -> Error {
             match source.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
                 // As many as it may have are open, and Landlock needs one while it is set up.
                 true => Error::unable(
-                    "landlock_create_ruleset: no descriptor is left for the ruleset: a caller left files open to devgate, which a kernel before 5.11 hands on; close them first (in a shell: 3>&-)",
+                    "landlock_create_ruleset: no descriptor is left for the ruleset: a caller left files open to \
+                     devgate, which a kernel before 5.11 hands on; close them first (in a shell: 3>&-)",
                 ),
                 false => Error::Forbidden { call: "landlock_create_ruleset", source },
             }

@@ -26,7 +26,8 @@ pub enum MountProblem {
     /// Nothing is there; with the first part of the path that is missing.
     #[error("{} is not there", escape(.0, SHOWN))]
     Missing(String),
-    /// It is no plain path, leads through a link, cannot be looked at, or others than root could have put something there.
+    /// It is no plain path, leads through a link, cannot be looked at, or others than root could have put something
+    /// there.
     #[error("{0}")]
     Refused(String),
 }

@@ -110,8 +110,8 @@ impl Node {
         self.device_at(directory, &target).ok()
     }
 
-    /// The node that a path under `/dev` leads to, through whatever links: for paths that other programs told the kernel
-    /// (`/dev/mapper/vg-root`), never for what is given away.
+    /// The node that a path under `/dev` leads to, through whatever links: for paths that other programs told the
+    /// kernel (`/dev/mapper/vg-root`), never for what is given away.
     pub(crate) fn node_behind(&self, path: &str) -> Option<NodeNumber> {
         // What is elsewhere may be on a network that does not answer.
         let path = Some(path).filter(|path| path.starts_with("/dev/"))?;

@@ -89,7 +89,8 @@ impl PublicKey {
         }
         if info.algorithm.oid == EC && !matches!(bytes, [4, point @ ..] if point.len() == 64) {
             return Err(wrong(
-                "has its point in another form than the uncompressed one, which `openssl pkey -pubin -ec_conv_form uncompressed` writes",
+                "has its point in another form than the uncompressed one, which `openssl pkey -pubin -ec_conv_form \
+                 uncompressed` writes",
             ));
         }
         if info.algorithm.oid == EDWARDS && bytes.len() != 32 {
@@ -183,7 +184,8 @@ pub fn check(signed: &[Signed], keys: &[PublicKey], artifact: &Digest) -> Result
     }
     Err(NotSigned(match other {
         Some(other) => format!(
-            "has a signature that is good for {other} and not for it: it was moved here from another artifact, or the wrong one was pushed"
+            "has a signature that is good for {other} and not for it: it was moved here from another artifact, or \
+             the wrong one was pushed"
         ),
         None => NO_KEY.to_owned(),
     }))

@@ -22,8 +22,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine for a component whose memories start with so much, with a ticker thread of its own. Fails where the processor or the
-    /// kernel lacks something, or memory is too tight.
+    /// An engine for a component whose memories start with so much, with a ticker thread of its own. Fails where the
+    /// processor or the kernel lacks something, or memory is too tight.
     ///
     /// `tokio` is the runtime that WASI's standard streams use while a component that imports them runs; without it, and on
     /// a thread that belongs to no runtime, wasmtime-wasi starts one of its own.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::ResourceLimiter;
 
-/// Counts one call's use of everything; of memory and tables, which wasmtime asks it about, it remembers the most memory that was in use.
+/// Counts one call's use of everything; of memory and tables, which wasmtime asks it about, it remembers the most
+/// memory that was in use.
 #[derive(Debug)]
 pub(crate) struct Meter {
     limits: Arc<Limits>,
@@ -108,8 +109,8 @@ impl Meter {
     }
 }
 
-/// Memory and tables of one call. What is over a limit ends the call by name. Letting `memory.grow` answer -1 instead would make most
-/// components trap on `unreachable`, which explains nothing.
+/// Memory and tables of one call. What is over a limit ends the call by name. Letting `memory.grow` answer -1 instead
+/// would make most components trap on `unreachable`, which explains nothing.
 impl ResourceLimiter for Meter {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let more = u64::try_from(desired.saturating_sub(current)).unwrap_or(u64::MAX);

@@ -19,7 +19,8 @@ macro_rules! words {
     };
 }
 
-/// Makes two enums into each other that have the same variants without fields, one of them on a wire or in the contract.
+/// Makes two enums into each other that have the same variants without fields, one of them on a wire or in the
+/// contract.
 #[macro_export]
 macro_rules! same {
     ($ours:ty, $theirs:ty: $($variant:ident)+) => {

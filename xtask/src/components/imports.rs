@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 
-/// The names that a component imports, in its own order. Fails when the bytes are not a valid component of the component model's first
-/// version.
+/// The names that a component imports, in its own order. Fails when the bytes are not a valid component of the
+/// component model's first version.
 pub(crate) fn of(bytes: &[u8]) -> Result<Vec<String>> {
     if !Parser::is_component(bytes) {
         bail!("not a component; is wasm-component-ld the linker?");

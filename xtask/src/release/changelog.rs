@@ -3,8 +3,8 @@
 use crate::workspace::root;
 use anyhow::{Context, Result, bail};
 
-/// The section of a version, with a heading of its own. Fails when there is none or an empty one: nothing is released that is not
-/// described.
+/// The section of a version, with a heading of its own. Fails when there is none or an empty one: nothing is released
+/// that is not described.
 pub(super) fn of(version: &str) -> Result<String> {
     let file = root().join("CHANGELOG.md");
     let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;

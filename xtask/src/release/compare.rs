@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use std::path::Path;
 use std::process::Command;
 
-/// Makes the release of the last commit from a clone in another folder, with a target folder of its own, and compares. Fails when it cannot
-/// be made there, and when a file differs or is missing; each is named.
+/// Makes the release of the last commit from a clone in another folder, with a target folder of its own, and compares.
+/// Fails when it cannot be made there, and when a file differs or is missing; each is named.
 pub(super) fn with_a_clone(first: &Path, targets: &[Machine]) -> Result<()> {
     let elsewhere = tempfile::Builder::new().prefix("again-").tempdir_in(target()?)?;
     let clone = elsewhere.path().join("clone").join("devgate");

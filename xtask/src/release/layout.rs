@@ -179,8 +179,8 @@ fn blob(folder: &Path, kind: &str, bytes: &[u8]) -> Result<Value> {
 }
 
 impl Stamp {
-    /// Has profiles take their components from a registry: by digest, and with the key where there is one. Fails when a file cannot be read
-    /// or written, or names a component that there is not.
+    /// Has profiles take their components from a registry: by digest, and with the key where there is one. Fails when a
+    /// file cannot be read or written, or names a component that there is not.
     pub(crate) fn put(&self, profiles: &Path) -> Result<()> {
         for entry in fs::read_dir(profiles).with_context(|| format!("read {}", profiles.display()))? {
             let file = entry?.path();

@@ -26,7 +26,8 @@ const CLIENT: &[&str] = &["hickory-", "hyper-rustls", "reqwest", "rustls-"];
 const LARGEST: &[(Program, usize)] =
     &[(Program::DevgateRunner, 2_500_000), (Program::DevgatePull, 6_000_000), (Program::DevgateAgent, 7_500_000)];
 
-/// Looks into the file of a program. Fails when it has in it what it may not have, which is shown, or is larger than it may be.
+/// Looks into the file of a program. Fails when it has in it what it may not have, which is shown, or is larger than it
+/// may be.
 pub(super) fn check(program: Program, profile: Profile, bytes: &[u8]) -> Result<()> {
     // Where it is not found in the compiler either, nothing is known of the others.
     let missing = |words: &[&'static str]| words.iter().copied().find(|word| find(bytes, word).is_none());

@@ -107,8 +107,8 @@ impl Product {
         Ok(format!("{name}-{version}-linux-{}{mark}", machine.oci()))
     }
 
-    /// The file of its program and those beside it, each with the name that it goes by. Fails when one is missing, or is for another kind
-    /// of machine.
+    /// The file of its program and those beside it, each with the name that it goes by. Fails when one is missing, or
+    /// is for another kind of machine.
     pub(crate) fn files(self, main: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         let machine = Machine::of_program(main)?;
         let mut files = Vec::new();
@@ -125,7 +125,8 @@ impl Product {
         Ok(files)
     }
 
-    /// Copies them into a folder, under the names that they go by. Fails as [`Product::files`], and when a file cannot be copied.
+    /// Copies them into a folder, under the names that they go by. Fails as [`Product::files`], and when a file cannot
+    /// be copied.
     pub(crate) fn copy(self, main: &Path, folder: &Path) -> Result<()> {
         for (name, file) in self.files(main)? {
             copy(&file, &folder.join(name))?;

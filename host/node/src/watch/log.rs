@@ -68,8 +68,9 @@ impl From<Errno> for Unread {
 
 /// `syslog(2)` asks for a capability (`check_syslog_permissions` of kernel/printk/printk.c; container runtimes' default
 /// seccomp profiles ask for the same).
-const NOT_ALLOWED: &str = "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or a seccomp profile \
-    asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in kernel-log.conf)";
+const NOT_ALLOWED: &str = "syslog(2) is not allowed (EPERM): the host has no CAP_SYSLOG, and kernel.dmesg_restrict or \
+    a seccomp profile asks for it; give it to the host (in a pod the overlay kernel-log, as a service the drop-in \
+    kernel-log.conf)";
 
 /// All that there still is of a live node's log, oldest first.
 pub(super) fn lines(live: &Live) -> Result<Vec<KernelLine>, Unread> {

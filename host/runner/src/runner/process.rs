@@ -37,7 +37,8 @@ struct State {
 }
 
 impl Start {
-    /// Starts one, and waits so long until it is ready. The error says what is wrong with the component, or with this host.
+    /// Starts one, and waits so long until it is ready. The error says what is wrong with the component, or with this
+    /// host.
     pub(super) fn process(&self, patience: Duration) -> Result<Process, Refusal> {
         let fault = |error: io::Error| Refusal::Host(format!("cannot start a runner: {error}"));
         let (first, its_first) = UnixStream::pair().map_err(fault)?;
