@@ -8,11 +8,10 @@ mod memory;
 mod names;
 mod nodes;
 mod overlaps;
-mod placeholders;
 mod pods;
 mod running;
 mod text;
-mod version;
+mod texts;
 
 use crate::cli::{CheckArgs, Output};
 use crate::confinement::Fence;
@@ -21,7 +20,7 @@ use crate::{exit, output, policy};
 use component::ComponentFacts;
 use devgate_core::Grants;
 use devgate_node::{LogSource, Node};
-use devgate_policy::{Origin, PluginPolicy, Policy};
+use devgate_policy::{Origin, PluginPolicy};
 use devgate_runner::Runners;
 use finding::{Counts, Finding};
 use grants::GrantFacts;
@@ -45,7 +44,7 @@ struct Report {
     counts: Counts,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct PluginReport {
     plugin: String,
     /// Where its entry is written.
@@ -101,33 +100,21 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
     for plugin in policy.plugins.values() {
         let _progress = crate::progress::Progress::begin(format!("checking plugin {}", plugin.name));
         let view = Grants::new(node.clone(), Arc::new(plugin.clone()));
-        let mut findings = Vec::new();
-        let facts = component::look(&runners, &components, plugin, sources.config, &mut findings);
-        let (mut granted, matches) = grants::look(&view, plugin, &mut findings);
-        granted.kernel_log = kernel_log(&node, plugin, &mut findings);
-        component::unused(&facts, plugin, &mut findings);
-        dangers::look(&node, plugin, &matches, &granted, &mut findings);
-        overlaps::look(&node, plugin, &matches, &granted, &mut offers, &mut findings);
+        let mut report = PluginReport::new(plugin);
+        component::look(&runners, &components, plugin, sources.config, &mut report);
+        let matches = grants::look(&view, plugin, &mut report);
+        report.grants.kernel_log = kernel_log(&node, plugin, &mut report);
+        component::unused(plugin, &mut report);
+        dangers::look(&node, plugin, &matches, &mut report);
+        overlaps::look(&node, plugin, &matches, &mut offers, &mut report);
         if let Some(known) = &cdi {
-            names::look(known, plugin, &mut findings);
+            names::look(known, plugin, &mut report);
         }
-        plugins.push(PluginReport {
-            plugin: plugin.name.to_string(),
-            at: plugin.origin.to_string(),
-            resources: plugin.resources.iter().map(ToString::to_string).collect(),
-            component: facts,
-            grants: granted,
-            outcome: None,
-            units: None,
-            labels: BTreeMap::new(),
-            published: Vec::new(),
-            said: Vec::new(),
-            findings,
-        });
+        plugins.push(report);
     }
-    placeholders::look(&texts, &policy, &mut plugins);
+    texts::placeholders(&texts, &policy, &mut plugins);
     if let Some(version) = &args.version {
-        version::look(version, sources.version, &texts, &policy, &mut plugins)?;
+        texts::refused_by(version, sources.version, &texts, &policy, &mut plugins)?;
     }
     if args.run {
         running::look(runners, &components, &policy, &node, &mut plugins);
@@ -140,29 +127,36 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
 }
 
 /// Where the lines of the kernel's log that a plugin is granted would come from.
-fn kernel_log(node: &Node, plugin: &PluginPolicy, findings: &mut Vec<Finding>) -> Option<String> {
+fn kernel_log(node: &Node, plugin: &PluginPolicy, report: &mut PluginReport) -> Option<String> {
     if plugin.kernel_log.is_empty() {
         return None;
     }
     let source = node.events().log_source();
     if let LogSource::Off { why } = &source {
-        let message = format!("kernel-log is granted, and no line will come: {why}");
-        findings.push(Finding::warning("kernel-log-off", Some(&plugin.origin), message));
+        report.finds("kernel-log-off", format!("kernel-log is granted, and no line will come: {why}"));
     }
     Some(source.to_string())
 }
 
-/// The report of the plugin in whose entry a line of the policy stands; of the first one for what stands before all.
-fn of_line<'a>(
-    policy: &Policy,
-    reports: &'a mut [PluginReport],
-    file: &str,
-    line: u32,
-) -> Option<(Origin, &'a mut PluginReport)> {
-    let origins = policy.plugins.values().map(|plugin| &plugin.origin).enumerate();
-    let own = origins.filter(|(_, origin)| *origin.file == *file && origin.line <= line);
-    let index = own.max_by_key(|(_, origin)| origin.line).map_or(0, |(index, _)| index);
-    Some((Origin { file: file.into(), line }, reports.get_mut(index)?))
+impl PluginReport {
+    fn new(plugin: &PluginPolicy) -> Self {
+        Self {
+            plugin: plugin.name.to_string(),
+            at: plugin.origin.to_string(),
+            resources: plugin.resources.iter().map(ToString::to_string).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what an admin should know of the plugin's entry; how much it matters is its code's.
+    fn finds(&mut self, code: &'static str, message: impl Into<String>) {
+        self.findings.push(Finding::new(code, Some(self.at.clone()), message));
+    }
+
+    /// The same of what stands at another place of the policy.
+    fn finds_at(&mut self, code: &'static str, at: &Origin, message: impl Into<String>) {
+        self.findings.push(Finding::new(code, Some(at.to_string()), message));
+    }
 }
 
 impl Report {

@@ -117,13 +117,10 @@ mod tests {
         assert_eq!(unused, [""; 0]);
         // What is no literal where it is found is checked there: `Finding::new`.
         let literal = |call: &str| call.trim_start().strip_prefix('"')?.split('"').next().map(str::to_owned);
-        let calls = |text: &String, kind: &str| {
-            let call = format!("Finding::{kind}(");
-            text.split(&call).skip(1).filter_map(literal).collect::<Vec<_>>()
-        };
+        let calls = |text: &String, call: &str| text.split(call).skip(1).filter_map(literal).collect::<Vec<_>>();
         let found: BTreeSet<_> = sources
             .iter()
-            .flat_map(|text| ["error", "warning", "danger"].map(|kind| calls(text, kind)))
+            .flat_map(|text| [".finds(", ".finds_at(", "Finding::new("].map(|call| calls(text, call)))
             .flatten()
             .collect();
         assert!(found.len() > 25, "{found:?}");

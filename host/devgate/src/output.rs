@@ -73,6 +73,24 @@ pub(crate) fn beyond(all: usize, shown: usize) -> Option<usize> {
     all.checked_sub(shown).filter(|more| *more > 0)
 }
 
+/// Those that are shown, and a last one that says how many more there are, if any.
+pub(crate) fn few<T>(
+    all: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+    shown: usize,
+    more: impl FnOnce(usize) -> T,
+) -> impl Iterator<Item = T> {
+    let all = all.into_iter();
+    let more = beyond(all.len(), shown).map(more);
+    all.take(shown).chain(more)
+}
+
+/// The first of some names in one line, and how many more there are: `a, b and 3 more`.
+pub(crate) fn named(names: &[String], shown: usize, between: &str) -> String {
+    let text = names.iter().take(shown).cloned().collect::<Vec<_>>().join(between);
+    let more = beyond(names.len(), shown).map(|more| format!(" and {more} more"));
+    text + &more.unwrap_or_default()
+}
+
 /// Rows with their columns beneath each other, two spaces apart, `indent` spaces in. The last column is as long as it is.
 pub fn columns<const N: usize>(indent: usize, rows: &[[String; N]]) -> String {
     let mut widths = [0; N];

@@ -1,6 +1,6 @@
 //! A plugin's component against what the policy grants it; nothing of it is compiled or run.
 
-use super::finding::Finding;
+use super::PluginReport;
 use crate::components::Components;
 use crate::node::{ConfigProblem, LookAtConfig};
 use crate::progress::Progress;
@@ -8,6 +8,7 @@ use crate::survey::without_plugin;
 use devgate_policy::{ComponentSource, Parameters, PluginPolicy};
 use devgate_runner::Runners;
 use devgate_types::Digest;
+use devgate_types::component::Profile;
 use devgate_types::load::{Contents, Need};
 use serde::Serialize;
 
@@ -33,15 +34,9 @@ pub(super) struct ComponentFacts {
     /// Whether `imports` is known.
     #[serde(skip)]
     known: bool,
-    /// Whether it wants to release what no pod has any more.
+    /// Whether it wants to release what no pod has any more, takes what claims say, says conditions.
     #[serde(skip)]
-    pub(super) lifecycle: bool,
-    /// Whether it takes what claims say.
-    #[serde(skip)]
-    parameters: bool,
-    /// Whether it says conditions.
-    #[serde(skip)]
-    conditions: bool,
+    pub(super) profile: Profile,
 }
 
 pub(super) fn look(
@@ -49,89 +44,84 @@ pub(super) fn look(
     components: &Components,
     policy: &PluginPolicy,
     look_at: LookAtConfig,
-    findings: &mut Vec<Finding>,
-) -> ComponentFacts {
+    report: &mut PluginReport,
+) {
     let (name, sha256) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), *sha256),
         ComponentSource::Oci(reference) => (reference.to_string(), None),
     };
     let of_registry = matches!(policy.component, ComponentSource::Oci(_));
     let here = components.is_here(policy);
-    let mut facts = ComponentFacts {
+    let facts = ComponentFacts {
         file: devgate_types::escape(&name, 512),
         cache: of_registry.then_some(if here { "kept" } else { "unknown" }),
         signed: policy.cosign_keys.is_some(),
         pinned: sha256.is_some() || of_registry,
         ..ComponentFacts::default()
     };
-    let at = Some(&policy.origin);
+    let file = facts.file.clone();
+    report.component = facts;
     if !here && !components.store().pulls() {
         let message = format!(
-            "component {} is not in the cache here, or not as it must be, and nothing is known of it; --pull asks its registry",
-            facts.file
+            "component {file} is not in the cache here, or not as it must be, and nothing is known of it; --pull asks its registry"
         );
-        findings.push(Finding::warning("component-not-pulled", at, message));
-        return facts;
+        return report.finds("component-not-pulled", message);
     }
     let _progress = (!here).then(|| {
         let (components, policy) = (components.clone(), policy.clone());
-        Progress::following(format!("pulling {}", facts.file), move || components.progress(&policy))
+        Progress::following(format!("pulling {file}"), move || components.progress(&policy))
     });
     let bytes = match components.read(policy) {
         Ok(bytes) => bytes,
         Err(failure) => {
             let why = without_plugin(&failure.to_string(), &policy.name);
-            findings.push(Finding::error("component-missing", at, why));
-            return facts;
+            return report.finds("component-missing", why);
         }
     };
     if !here {
-        facts.cache = Some("pulled");
+        report.component.cache = Some("pulled");
     }
     // Of a file that is too large only its beginning has been read: neither its size nor its digest is known.
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > policy.limits.component_size.0 {
         let message = format!(
-            "component {} is larger than {} (limits.component-size); `devgatectl pack` leaves debug information out, else raise it",
-            facts.file, policy.limits.component_size
+            "component {file} is larger than {} (limits.component-size); `devgatectl pack` leaves debug information out, else raise it",
+            policy.limits.component_size
         );
-        findings.push(Finding::error("component-invalid", at, message));
-        return facts;
+        return report.finds("component-invalid", message);
     }
     let grants = |interface: &str| policy.grants(interface);
     let inspection = runners.inspect(&bytes, &policy.limits, &grants);
     let digest = Digest(inspection.sha256).hex();
     if let Some(pinned) = sha256.filter(|pinned| *pinned != inspection.sha256) {
         let message = format!(
-            "component {}'s sha256 is {digest}, the policy pins {}: update the pin (component.sha256) if this file is meant, else do not trust it",
-            facts.file,
+            "component {file}'s sha256 is {digest}, the policy pins {}: update the pin (component.sha256) if this file is meant, else do not trust it",
             Digest(pinned).hex()
         );
-        findings.push(Finding::error("component-digest", at, message));
+        report.finds("component-digest", message);
     }
-    if !facts.pinned {
+    if !report.component.pinned {
         let message = format!(
-            "component {} is not pinned to a digest: what stands there when the host looks is what runs; this one is `sha256: {digest}`",
-            facts.file
+            "component {file} is not pinned to a digest: what stands there when the host looks is what runs; this one is `sha256: {digest}`"
         );
-        findings.push(Finding::warning("component-not-pinned", at, message));
+        report.finds("component-not-pinned", message);
     }
-    facts.size = Some(bytes.len());
-    facts.sha256 = Some(digest);
+    report.component.size = Some(bytes.len());
+    report.component.sha256 = Some(digest);
     match inspection.contents {
         Ok(contents) => {
-            imports(&mut facts, contents, policy, findings);
-            findings.extend(look_at(&bytes, &policy.config).iter().map(|problem| config(problem, policy)));
+            imports(contents, report);
+            // What the component's own schema says of the policy's `config`.
+            for problem in look_at(&bytes, &policy.config) {
+                let is_schema = matches!(problem, ConfigProblem::Schema(_));
+                report.finds(if is_schema { "config-schema" } else { "config-invalid" }, problem.to_string());
+            }
         }
-        Err(refusal) => {
-            let message = format!("{}: {refusal}", facts.file);
-            findings.push(Finding::error("component-invalid", at, message));
-        }
+        Err(refusal) => report.finds("component-invalid", format!("{file}: {refusal}")),
     }
-    facts
 }
 
-fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
-    let at = Some(&policy.origin);
+fn imports(contents: Contents, report: &mut PluginReport) {
+    let facts = &mut report.component;
     facts.contract = contents.contract.map(|version| version.to_string());
     facts.imports = contents.imports.iter().map(|import| import.name.to_string()).collect();
     facts.known = true;
@@ -139,72 +129,54 @@ fn imports(facts: &mut ComponentFacts, contents: Contents, policy: &PluginPolicy
         let name = &import.name;
         match &import.need {
             Need::Nothing | Need::Granted => {}
-            Need::Optional(key) => facts.without.push(*key),
+            Need::Optional(key) => report.component.without.push(*key),
             Need::Key(key) => {
                 let message = format!("component imports {name}, which needs \"{key}:\" in the policy");
-                findings.push(Finding::error("import-not-granted", at, message));
+                report.finds("import-not-granted", message);
             }
-            Need::Never(why) => {
-                let message = format!("component imports {name}, which {why}");
-                findings.push(Finding::error("import-not-served", at, message));
-            }
+            Need::Never(why) => report.finds("import-not-served", format!("component imports {name}, which {why}")),
         }
     }
-    facts.lifecycle = contents.profile.as_ref().is_ok_and(|profile| profile.lifecycle);
-    facts.parameters = contents.profile.as_ref().is_ok_and(|profile| profile.parameters);
-    facts.conditions = contents.profile.as_ref().is_ok_and(|profile| profile.conditions);
-    if let Err(refusal) = contents.profile {
-        let message = format!("{}: {refusal}", facts.file);
-        findings.push(Finding::error("component-exports", at, message));
-    }
-}
-
-/// What the component's own schema says of the policy's `config`.
-fn config(problem: &ConfigProblem, policy: &PluginPolicy) -> Finding {
-    let (at, message) = (Some(&policy.origin), problem.to_string());
-    match problem {
-        ConfigProblem::Schema(_) => Finding::warning("config-schema", at, message),
-        ConfigProblem::Config { .. } => Finding::error("config-invalid", at, message),
+    match contents.profile {
+        Ok(profile) => report.component.profile = profile,
+        Err(refusal) => report.finds("component-exports", format!("{}: {refusal}", report.component.file)),
     }
 }
 
 /// Grants that the component never asks for.
-pub(super) fn unused(facts: &ComponentFacts, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
-    let at = Some(&policy.origin);
-    let imports = |interface: &str| {
-        let start = format!("devgate:plugin/{interface}@");
-        facts.imports.iter().any(|import| import.starts_with(&start))
-    };
-    let has_mounts = !policy.containers.mounts.is_empty();
+pub(super) fn unused(policy: &PluginPolicy, report: &mut PluginReport) {
+    let facts = &report.component;
+    if !facts.known {
+        return;
+    }
+    let imports = |start: &str| facts.imports.iter().any(|import| import.starts_with(start));
+    let mut unused = Vec::new();
     for (key, granted, interface) in [
         ("hardware", !policy.hardware.is_empty(), "hardware"),
         ("host-nodes", !policy.host_nodes.is_empty(), "host-paths"),
-        ("containers.mounts", has_mounts, "host-paths"),
+        ("containers.mounts", !policy.containers.mounts.is_empty(), "host-paths"),
         ("files", !policy.files.is_empty(), "files"),
         ("kernel-log", !policy.kernel_log.is_empty(), "kernel-log"),
         ("control", !policy.control.is_empty(), "control"),
         ("state", policy.state, "state"),
     ] {
-        if granted && facts.known && !imports(interface) {
-            let message = format!("{key} is granted, and the component never imports devgate:plugin/{interface}");
-            findings.push(Finding::warning("grant-unused", at, message));
+        if granted && !imports(&format!("devgate:plugin/{interface}@")) {
+            unused.push(format!("{key} is granted, and the component never imports devgate:plugin/{interface}"));
         }
     }
-    let told = policy.dra.as_ref().is_some_and(|dra| dra.parameters == Parameters::Component);
-    if told && facts.known && !facts.parameters {
+    let dra = policy.dra.as_ref();
+    if dra.is_some_and(|dra| dra.parameters == Parameters::Component) && !facts.profile.parameters {
         let message = "dra.parameters is component, and the component never exports devgate:plugin/parameters: a claim that has some gets nothing";
-        findings.push(Finding::warning("grant-unused", at, message.to_owned()));
+        unused.push(message.to_owned());
     }
-    let named = policy.dra.as_ref().is_some_and(|dra| !dra.conditions.is_empty());
-    if named && facts.known && !facts.conditions {
+    if dra.is_some_and(|dra| !dra.conditions.is_empty()) && !facts.profile.conditions {
         let message = "dra.conditions names some, and the component never exports devgate:plugin/conditions";
-        findings.push(Finding::warning("grant-unused", at, message.to_owned()));
+        unused.push(message.to_owned());
     }
-    for word in &policy.wasi {
-        let start = format!("wasi:{word}/");
-        if facts.known && !facts.imports.iter().any(|import| import.starts_with(&start)) {
-            let message = format!("wasi: {word} is granted, and the component never imports anything of wasi:{word}");
-            findings.push(Finding::warning("grant-unused", at, message));
-        }
+    for word in policy.wasi.iter().filter(|word| !imports(&format!("wasi:{word}/"))) {
+        unused.push(format!("wasi: {word} is granted, and the component never imports anything of wasi:{word}"));
+    }
+    for message in unused {
+        report.finds("grant-unused", message);
     }
 }

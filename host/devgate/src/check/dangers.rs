@@ -1,7 +1,6 @@
 //! What of a policy gives away more than single devices.
 
-use super::finding::Finding;
-use super::grants::GrantFacts;
+use super::PluginReport;
 use devgate_core::Match;
 use devgate_node::{DevicePath, MountKind, Node};
 use devgate_policy::{
@@ -9,43 +8,36 @@ use devgate_policy::{
 };
 use devgate_types::escape;
 
-pub(super) fn look(
-    node: &Node,
-    policy: &PluginPolicy,
-    matches: &[Match],
-    granted: &GrantFacts,
-    findings: &mut Vec<Finding>,
-) {
-    words(node, policy, matches, granted, findings);
-    any_rules(policy, findings);
+pub(super) fn look(node: &Node, policy: &PluginPolicy, matches: &[Match], report: &mut PluginReport) {
+    words(node, policy, matches, report);
+    any_rules(policy, report);
     for mount in policy.containers.mounts.values().filter(|mount| mount.unchecked) {
         let message = format!(
             "mount {} (unchecked: true) is handed out without a look at {}: a program that can write there chooses what it is",
             escape(&mount.name, 80),
             escape(&mount.source, 256)
         );
-        findings.push(Finding::danger("mount-unchecked", Some(&mount.origin), message));
+        report.finds_at("mount-unchecked", &mount.origin, message);
     }
     if policy.shares_hardware {
         let message =
             "shares-hardware: several containers may have the same device at once, and see what others do with it";
-        findings.push(Finding::warning("shares-hardware", Some(&policy.origin), message));
+        report.finds("shares-hardware", message);
     }
     if policy.partitions.is_some() {
         let message = "partitions: several containers may have parts of the same device at once; the device keeps them apart, not devgate";
-        findings.push(Finding::warning("partitions", Some(&policy.origin), message));
+        report.finds("partitions", message);
     }
 }
 
 /// Each word of `dangerous`, and what passes here only because of it.
-fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], granted: &GrantFacts, findings: &mut Vec<Finding>) {
-    let at = Some(&policy.origin);
+fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], report: &mut PluginReport) {
     let mut found: Vec<(&'static str, String)> = Vec::new();
     for granted in matches.iter().flat_map(|found| &found.nodes) {
         let danger = danger_of(node, granted.owner.as_ref(), granted.node.number);
         found.extend(danger.map(|danger| (danger.key, says("node", &granted.node.path, danger))));
     }
-    for granted in granted.host_nodes.iter().filter(|granted| granted.withheld.is_none()) {
+    for granted in report.grants.host_nodes.iter().filter(|granted| granted.withheld.is_none()) {
         let Some(number) = granted.number else { continue };
         let danger = danger_of(node, node.owner_of(number).as_ref(), number);
         found.extend(danger.map(|danger| (danger.key, says("node", &granted.path, danger))));
@@ -76,12 +68,10 @@ fn words(node: &Node, policy: &PluginPolicy, matches: &[Match], granted: &GrantF
     for word in &policy.dangerous {
         let mut because = found.iter().filter(|(key, _)| key == word).peekable();
         if because.peek().is_none() {
-            let message = format!("dangerous: {word} is granted, and nothing here needs it");
-            findings.push(Finding::danger("dangerous-unused", at, message));
+            report.finds("dangerous-unused", format!("dangerous: {word} is granted, and nothing here needs it"));
         }
         for (_, says) in because {
-            let message = format!("dangerous: {word}: {says}");
-            findings.push(Finding::danger("dangerous", at, message));
+            report.finds("dangerous", format!("dangerous: {word}: {says}"));
         }
     }
 }
@@ -96,7 +86,7 @@ fn danger_of(node: &Node, owner: Option<&DevicePath>, number: devgate_types::Nod
     dangerous_node(class, owner.map(DevicePath::name), number)
 }
 
-fn any_rules(policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+fn any_rules(policy: &PluginPolicy, report: &mut PluginReport) {
     let containers = &policy.containers;
     for (what, entries) in
         [("env", &containers.env), ("annotations", &containers.annotations), ("cdi", &containers.cdi)]
@@ -104,7 +94,7 @@ fn any_rules(policy: &PluginPolicy, findings: &mut Vec<Finding>) {
         for entry in entries.iter().filter(|entry| entry.rule == ValueRule::Any) {
             let key = escape(&entry.key, 128);
             let message = format!("containers.{what}: {key} may be anything that the component says (any)");
-            findings.push(Finding::danger("any-value", Some(&entry.origin), message));
+            report.finds_at("any-value", &entry.origin, message);
         }
     }
 }

@@ -1,15 +1,14 @@
 //! What an admin should know about a policy.
 
-use crate::exit;
 use crate::output::count;
-use devgate_policy::Origin;
+use crate::{exit, help};
 use serde::Serialize;
 
 /// One thing that an admin should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
-    /// What kind of thing, for scripts: `import-not-granted`. `codes.txt` explains them.
+    /// What kind of thing, for scripts: `import-not-granted`. `codes.txt` explains them, and has their severity.
     pub(super) code: &'static str,
     /// Where in the policy: `policy.yaml:12`.
     pub(super) at: Option<String>,
@@ -58,20 +57,14 @@ impl Counts {
 }
 
 impl Finding {
-    pub(super) fn error(code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
-        Self::new(Severity::Error, code, at, message)
-    }
-
-    pub(super) fn warning(code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
-        Self::new(Severity::Warning, code, at, message)
-    }
-
-    pub(super) fn danger(code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
-        Self::new(Severity::Danger, code, at, message)
-    }
-
-    fn new(severity: Severity, code: &'static str, at: Option<&Origin>, message: impl Into<String>) -> Self {
-        debug_assert!(crate::help::codes().iter().any(|it| it.code == code), "{code} is not in codes.txt");
-        Self { severity, code, at: at.map(ToString::to_string), message: message.into() }
+    pub(super) fn new(code: &'static str, at: Option<String>, message: impl Into<String>) -> Self {
+        let known = help::codes().into_iter().find(|it| it.code == code);
+        debug_assert!(known.is_some(), "{code} is not in codes.txt");
+        let severity = match known.map(|it| it.kind) {
+            Some("warning") => Severity::Warning,
+            Some("danger") => Severity::Danger,
+            _ => Severity::Error,
+        };
+        Self { severity, code, at, message: message.into() }
     }
 }

@@ -1,5 +1,6 @@
 //! What a plugin's grants match on this node.
 
+use super::PluginReport;
 use super::finding::Finding;
 use crate::survey::Given;
 use devgate_core::{Grants, Match, MountDenied, PathMatch};
@@ -56,18 +57,16 @@ pub(super) struct MountFacts {
     pub(super) unchecked: bool,
 }
 
-pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> (GrantFacts, Vec<Match>) {
-    let at = Some(&policy.origin);
+/// Says what they match, and has it in the report.
+pub(super) fn look(view: &Grants, policy: &PluginPolicy, report: &mut PluginReport) -> Vec<Match> {
     let matches = view.matches().unwrap_or_else(|error| {
-        let message = format!("the node's device tree cannot be read: {error}");
-        findings.push(Finding::error("node-unreadable", at, message));
+        report.finds("node-unreadable", format!("the node's device tree cannot be read: {error}"));
         Vec::new()
     });
-    selectors(view, policy, findings);
+    selectors(view, policy, report);
     for withheld in matches.iter().flat_map(|found| &found.withheld) {
-        let finding = Finding::warning("node-withheld", at, withheld.why.clone());
-        if !findings.contains(&finding) {
-            findings.push(finding);
+        if !report.findings.iter().any(|said| said.code == "node-withheld" && said.message == withheld.why) {
+            report.finds("node-withheld", withheld.why.clone());
         }
     }
     let device = |found: &Match| DeviceGrant {
@@ -80,39 +79,39 @@ pub(super) fn look(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Find
             Use::Read => Vec::new(),
         },
     };
-    let facts = GrantFacts {
+    report.grants = GrantFacts {
         idle: matches.is_empty() && !policy.hardware.is_empty(),
         devices: matches.iter().map(device).collect(),
-        host_nodes: host_nodes(view, findings),
-        files: files(view, findings),
-        mounts: mounts(view, policy, findings),
+        host_nodes: host_nodes(view, report),
+        files: files(view, report),
+        mounts: mounts(view, policy, report),
         kernel_log: None,
     };
-    (facts, matches)
+    matches
 }
 
-fn selectors(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+fn selectors(view: &Grants, policy: &PluginPolicy, report: &mut PluginReport) {
     // What cannot be read has been said.
     let counts = view.selector_counts().unwrap_or_default();
     for (selector, count) in policy.hardware.iter().zip(counts) {
-        let (at, subsystem) = (Some(&selector.origin), &selector.subsystem);
+        let (at, subsystem) = (&selector.origin, &selector.subsystem);
         if count == 0 {
             let message = format!("hardware: this selector of {subsystem} matches no device of this node");
-            findings.push(Finding::warning("matches-nothing", at, message));
+            report.finds_at("matches-nothing", at, message);
         } else if selector.is_everything() {
             let message = format!("hardware: this selector states only {subsystem}, and matches every device of it");
-            findings.push(Finding::warning("matches-everything", at, message));
+            report.finds_at("matches-everything", at, message);
         }
     }
 }
 
-fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> {
+fn host_nodes(view: &Grants, report: &mut PluginReport) -> Vec<HostNodeGrant> {
     let mut nodes: Vec<HostNodeGrant> = Vec::new();
     for found in view.host_nodes() {
-        look_at(&found, "host-nodes", "node", findings);
+        look_at(&found, "host-nodes", "node", report);
         if matches!(found.pattern.as_str(), "/dev/*" | "/dev/**") {
             let message = format!("host-nodes: {} matches every node", found.pattern);
-            findings.push(Finding::warning("matches-everything", Some(&found.origin), message));
+            report.finds_at("matches-everything", &found.origin, message);
         }
         nodes.extend(found.found.iter().map(|granted| HostNodeGrant {
             path: escape(&granted.node.path, 256),
@@ -135,10 +134,10 @@ fn host_nodes(view: &Grants, findings: &mut Vec<Finding>) -> Vec<HostNodeGrant> 
     nodes
 }
 
-fn files(view: &Grants, findings: &mut Vec<Finding>) -> Vec<String> {
+fn files(view: &Grants, report: &mut PluginReport) -> Vec<String> {
     let mut files = Vec::new();
     for found in view.files() {
-        look_at(&found, "files", "file", findings);
+        look_at(&found, "files", "file", report);
         files.extend(found.found.iter().map(|path| escape(path, 256)));
     }
     files.sort();
@@ -147,31 +146,30 @@ fn files(view: &Grants, findings: &mut Vec<Finding>) -> Vec<String> {
 }
 
 /// What an admin should know of a pattern under `key`.
-fn look_at<T>(found: &PathMatch<T>, key: &str, what: &str, findings: &mut Vec<Finding>) {
-    let at = Some(&found.origin);
+fn look_at<T>(found: &PathMatch<T>, key: &str, what: &str, report: &mut PluginReport) {
+    let at = &found.origin;
     if found.found.is_empty() && found.withheld.is_empty() && !found.more {
         let message = format!("{key}: {} matches no {what} of this node", escape(&found.pattern, 256));
-        findings.push(Finding::warning("matches-nothing", at, message));
+        report.finds_at("matches-nothing", at, message);
     }
     let code = if what == "node" { "node-withheld" } else { "file-withheld" };
     for withheld in &found.withheld {
         // A selector may offer the same node.
         let is_same = |said: &Finding| said.code == code && said.message.ends_with(&withheld.why);
-        if !findings.iter().any(is_same) {
+        if !report.findings.iter().any(is_same) {
             let message = format!("{}: {}", escape(&withheld.what, 256), withheld.why);
-            findings.push(Finding::warning(code, at, message));
+            report.finds_at(code, at, message);
         }
     }
 }
 
-fn mounts(view: &Grants, policy: &PluginPolicy, findings: &mut Vec<Finding>) -> Vec<MountFacts> {
+fn mounts(view: &Grants, policy: &PluginPolicy, report: &mut PluginReport) -> Vec<MountFacts> {
     for (name, mount) in &policy.containers.mounts {
-        let origin = Some(&mount.origin);
         let says = |why: &str| format!("mount {}: {why}", escape(name, 80));
         match view.mount(name) {
             Ok(_) | Err(MountDenied::NotGranted) => {}
-            Err(MountDenied::Missing(why)) => findings.push(Finding::warning("mount-missing", origin, says(&why))),
-            Err(MountDenied::Refused(why)) => findings.push(Finding::error("mount-refused", origin, says(&why))),
+            Err(MountDenied::Missing(why)) => report.finds_at("mount-missing", &mount.origin, says(&why)),
+            Err(MountDenied::Refused(why)) => report.finds_at("mount-refused", &mount.origin, says(&why)),
         }
     }
     let mounts = policy.containers.mounts.values().map(|mount| MountFacts {

@@ -1,7 +1,6 @@
 //! Whether all plugins together fit into what the container or service may have.
 
 use super::PluginReport;
-use super::finding::Finding;
 use devgate_policy::Policy;
 use devgate_runner::{COMPILER_MEMORY, HOST_MEMORY, memory_limit, runner_memory};
 use devgate_types::ByteSize;
@@ -27,7 +26,7 @@ fn compare(limit: ByteSize, policy: &Policy, plugins: &mut [PluginReport]) {
                 own.0 >> 20,
                 all >> 20
             );
-            report.findings.push(Finding::warning("memory-short", Some(&policy.origin), message));
+            report.finds("memory-short", message);
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! Devices of others that a plugin's containers may be told by name (`containers.cdi`): whether anything says here what they are.
 
-use super::finding::Finding;
+use super::PluginReport;
 use devgate_cdi::check::{Checked, check};
 use devgate_node::Node;
 use devgate_policy::{PluginPolicy, RuleEntry, ValueRule};
@@ -19,13 +19,13 @@ pub(super) fn known(node: &Node, root: &Path) -> Option<Vec<String>> {
     check(&dirs, node).ok().map(|Checked { devices, .. }| devices)
 }
 
-pub(super) fn look(known: &[String], policy: &PluginPolicy, findings: &mut Vec<Finding>) {
+pub(super) fn look(known: &[String], policy: &PluginPolicy, report: &mut PluginReport) {
     for entry in &policy.containers.cdi {
         if let Some(missing) = missing(known, entry) {
             let message = format!(
                 "containers.cdi: a container that is told {missing} does not start: no file of this node, or more than one, says what it is (devgate cdi check)"
             );
-            findings.push(Finding::warning("cdi-unknown", Some(&entry.origin), message));
+            report.finds_at("cdi-unknown", &entry.origin, message);
         }
     }
 }
@@ -42,6 +42,7 @@ fn missing(known: &[String], RuleEntry { key, rule, .. }: &RuleEntry) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::Finding;
     use super::*;
     use devgate_policy::{PolicyFile, parse};
 
@@ -61,11 +62,11 @@ plugins:
         let policy = parse(&[PolicyFile { name, text }]).unwrap();
         let plugin = policy.plugins.values().next().unwrap();
         let said = |known: &[&str]| {
-            let mut findings = Vec::new();
+            let mut report = PluginReport::new(plugin);
             let known: Vec<_> = known.iter().map(|name| (*name).to_owned()).collect();
-            look(&known, plugin, &mut findings);
+            look(&known, plugin, &mut report);
             let told = |finding: &Finding| finding.message.split_whitespace().nth(6).unwrap_or_default().to_owned();
-            findings.iter().map(told).collect::<Vec<_>>()
+            report.findings.iter().map(told).collect::<Vec<_>>()
         };
         assert_eq!(said(&[]), ["vendor.com/gpu=all", "vendor.com/nic=\u{2026}"]);
         assert_eq!(said(&["vendor.com/gpu=all", "vendor.com/nic=eth7"]), ["vendor.com/gpu=0"]);

@@ -135,7 +135,5 @@ fn is_like(one: &Finding, other: &Finding) -> bool {
 }
 
 fn named(nodes: &[String]) -> String {
-    let more = nodes.len().checked_sub(NAMED).filter(|more| *more > 0);
-    let names = nodes.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    names + &more.map(|more| format!(" and {more} more")).unwrap_or_default()
+    output::named(nodes, NAMED, ", ")
 }

@@ -1,8 +1,8 @@
 //! Plugins that may offer the same hardware: the earlier one in the policy keeps it.
 
-use super::finding::Finding;
+use super::PluginReport;
 use super::grants::GrantFacts;
-use crate::output::beyond;
+use crate::output::named;
 use devgate_core::{GrantedNode, Match};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{PluginPolicy, Use};
@@ -28,12 +28,12 @@ pub(super) fn look(
     node: &Node,
     policy: &PluginPolicy,
     matches: &[Match],
-    granted: &GrantFacts,
     before: &mut Vec<Offers>,
-    findings: &mut Vec<Finding>,
+    report: &mut PluginReport,
 ) {
     let offered = matches.iter().filter(|found| found.usage == Use::Offer);
     let nodes = matches.iter().flat_map(|found| &found.nodes);
+    let granted = &report.grants;
     let listed = granted.host_nodes.iter().filter_map(|node| Some((node.number?, node.path.clone(), node.shared)));
     let with_path = |granted: &GrantedNode| {
         let path = escape(&granted.node.path, 256);
@@ -51,7 +51,7 @@ pub(super) fn look(
         let devices = own.devices.iter().filter(both).map(|device| escape(device.name(), 128));
         let devices: Vec<_> = devices.collect();
         let told = !devices.is_empty();
-        say("overlap-devices", "device", devices, earlier, policy, findings);
+        say("overlap-devices", "device", devices, earlier, report);
         // Where both share it, both may have it.
         let both = |(number, _, shared): &&(NodeNumber, String, bool)| {
             let same =
@@ -60,7 +60,7 @@ pub(super) fn look(
         };
         let nodes: Vec<_> = own.nodes.iter().filter(both).map(|(_, path, _)| path.clone()).collect();
         let told = told || !nodes.is_empty();
-        say("overlap-nodes", "node", nodes, earlier, policy, findings);
+        say("overlap-nodes", "node", nodes, earlier, report);
         let both = |(_, places): &&(DevicePath, Vec<DevicePath>)| {
             let same = |(_, others): &(DevicePath, Vec<DevicePath>)| others.iter().any(|other| is_among(other, places));
             earlier.pieces.iter().any(same)
@@ -69,7 +69,7 @@ pub(super) fn look(
         let siblings = own.pieces.iter().filter(|_| !told).filter(both);
         let names = siblings.map(|(device, _)| escape(device.name(), 128)).collect();
         let what = "hardware by another node";
-        say("overlap-hardware", what, names, earlier, policy, findings);
+        say("overlap-hardware", what, names, earlier, report);
     }
     before.push(own);
 }
@@ -99,34 +99,18 @@ fn pieces(node: &Node, matches: &[Match], granted: &GrantFacts) -> Vec<(DevicePa
     devices.into_iter().map(with_places).collect()
 }
 
-/// The first of some names, and how many more there are.
-pub(super) fn first_few(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match beyond(names.len(), NAMED) {
-        Some(more) => format!("{shown} and {more} more"),
-        None => shown,
-    }
-}
-
-fn say(
-    code: &'static str,
-    what: &str,
-    mut names: Vec<String>,
-    earlier: &Offers,
-    policy: &PluginPolicy,
-    findings: &mut Vec<Finding>,
-) {
+fn say(code: &'static str, what: &str, mut names: Vec<String>, earlier: &Offers, report: &mut PluginReport) {
     names.sort();
     names.dedup();
     if names.is_empty() {
         return;
     }
-    let shown = first_few(&names);
+    let shown = named(&names, NAMED, ", ");
     let is_one = names.len() == 1 || what.contains(' ');
     let plural = if is_one { "" } else { "s" };
     let message = format!(
         "plugin {} may offer the same {what}{plural}: {shown}; it comes first in the policy and keeps what both claim",
         earlier.plugin
     );
-    findings.push(Finding::warning(code, Some(&policy.origin), message));
+    report.finds(code, message);
 }

@@ -14,7 +14,7 @@ pub(super) fn look(node: &Node, dir: &Path, plugins: &mut [PluginReport]) {
     }
     let mut has_kubelet = dir.parent().is_some_and(Path::exists);
     for plugin in plugins {
-        let consequence = if plugin.component.lifecycle {
+        let consequence = if plugin.component.profile.lifecycle {
             "devices are released only when they are allocated again"
         } else if has_kubelet {
             "what was handed out once stays as it was until devgate forgets it (docs/operate.md)"
@@ -26,6 +26,6 @@ pub(super) fn look(node: &Node, dir: &Path, plugins: &mut [PluginReport]) {
             "there is no {}: {consequence}; mount the kubelet's pod-resources directory (--pod-resources-dir)",
             socket.display()
         );
-        plugin.findings.push(Finding::warning("pods-not-seen", None, message));
+        plugin.findings.push(Finding::new("pods-not-seen", None, message));
     }
 }

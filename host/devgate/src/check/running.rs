@@ -4,14 +4,13 @@
 //! one node, while the rest of `check` holds as long as the policy and the node do.
 
 use super::PluginReport;
-use super::finding::Finding;
 use crate::components::Components;
-use crate::output::beyond;
+use crate::output::{few, named};
 use crate::survey;
 use devgate_core::status::{ConditionStatus, Nothing};
 use devgate_core::{Outcome, Surveyed, SurveyedUnit};
 use devgate_node::Node;
-use devgate_policy::{Facts, PluginPolicy, Policy};
+use devgate_policy::{Facts, Policy};
 use devgate_runner::Runners;
 use devgate_types::{AttributeValue, escape};
 use serde::Serialize;
@@ -19,6 +18,8 @@ use std::collections::BTreeMap;
 
 /// Findings of one kind that are shown one by one.
 const SHOWN: usize = 16;
+/// Devices that one finding names.
+const NAMED: usize = 3;
 
 /// What a plugin would offer.
 #[derive(Debug, Serialize)]
@@ -75,35 +76,26 @@ pub(super) fn look(
     plugins: &mut [PluginReport],
 ) {
     let surveyed = survey::survey(runners, components.clone(), policy, node);
-    for ((report, surveyed), policy) in plugins.iter_mut().zip(&surveyed).zip(policy.plugins.values()) {
-        outcome(report, surveyed, policy);
-        units(report, surveyed, policy);
-        labels(report, surveyed, policy);
-        published(report, surveyed, policy);
+    for (report, surveyed) in plugins.iter_mut().zip(&surveyed) {
+        outcome(report, surveyed);
+        units(report, surveyed);
+        labels(report, surveyed);
+        published(report, surveyed);
     }
 }
 
-fn outcome(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
-    let at = Some(&policy.origin);
-    let known = report
-        .findings
-        .iter()
-        .any(|finding| finding.code.starts_with("component-") || finding.code.starts_with("import-"));
+fn outcome(report: &mut PluginReport, surveyed: &Surveyed) {
+    let has = |start: &str| report.findings.iter().any(|finding| finding.code.starts_with(start));
     match &surveyed.outcome {
-        Outcome::Failed(why) => report.findings.push(Finding::error("call-failed", at, why.clone())),
+        Outcome::Failed(why) => report.finds("call-failed", why.clone()),
         // What can be known without compiling has been said, all of it.
-        Outcome::NotLoaded(why) if !known => {
-            report.findings.push(Finding::error("not-loaded", at, why.to_string()));
-        }
-        Outcome::Blind(why) if !report.findings.iter().any(|finding| finding.code == "node-unreadable") => {
-            report.findings.push(Finding::error("node-unreadable", at, why.clone()));
-        }
+        Outcome::NotLoaded(why) if !has("component-") && !has("import-") => report.finds("not-loaded", why.to_string()),
+        Outcome::Blind(why) if !has("node-unreadable") => report.finds("node-unreadable", why.clone()),
         Outcome::NotLoaded(_) | Outcome::Blind(_) | Outcome::Idle | Outcome::Answered => {}
     }
 }
 
-fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
-    let at = Some(&policy.origin);
+fn units(report: &mut PluginReport, surveyed: &Surveyed) {
     report.outcome = Some(surveyed.outcome.as_str());
     let said = surveyed.lines.iter().map(|line| Said { level: survey::level(line), text: line.text.clone() });
     report.said = said.collect();
@@ -116,20 +108,16 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
     });
     let rejected = surveyed.rejected.iter().map(ToString::to_string);
     for (code, all) in [("unit-unhealthy", unhealthy.collect::<Vec<_>>()), ("unit-rejected", rejected.collect())] {
-        let more = beyond(all.len(), SHOWN).map(|more| format!("and {more} more; `devgate explain` has each"));
-        let messages = all.into_iter().take(SHOWN).chain(more);
-        let findings = messages.map(|message| Finding::warning(code, at, message));
-        report.findings.extend(findings);
+        for message in few(all, SHOWN, |more| format!("and {more} more; `devgate explain` has each")) {
+            report.finds(code, message);
+        }
     }
     let (listed, rejected) = (!surveyed.units.is_empty(), !surveyed.rejected.is_empty());
     let (unread, left_out) = (!surveyed.unread.is_empty(), !surveyed.left.is_empty());
     if let Some(nothing) = Nothing::of(listed, rejected, unread, left_out) {
-        report.findings.push(match nothing {
-            Nothing::Rejected => Finding::error(nothing.code(), at, nothing.as_str()),
-            _ => Finding::warning(nothing.code(), at, nothing.as_str()),
-        });
+        report.finds(nothing.code(), nothing.as_str());
     }
-    unused(report, surveyed, policy);
+    unused(report, surveyed);
     let healthy = surveyed.units.iter().filter(|unit| unit.causes.is_empty());
     let pools = surveyed.rejected.iter().filter(|it| it.what.starts_with("resource "));
     report.units = Some(UnitCounts {
@@ -141,17 +129,15 @@ fn units(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) 
 }
 
 /// What it would tell of the node, and what it would not although the policy wants it.
-fn labels(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
+fn labels(report: &mut PluginReport, surveyed: &Surveyed) {
     report.labels.clone_from(&surveyed.labels.labels);
     for missing in &surveyed.labels.missing {
-        let message = format!("no label {}: {}", missing.name, missing.why);
-        let finding = Finding::warning("label-missing", Some(&policy.origin), message);
-        report.findings.push(finding);
+        report.finds("label-missing", format!("no label {}: {}", missing.name, missing.why));
     }
 }
 
 /// What schedulers would be told of its units, and what they would not although the policy names it.
-fn published(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
+fn published(report: &mut PluginReport, surveyed: &Surveyed) {
     let told = surveyed.units.iter().filter_map(|unit| Some((unit, unit.facts.as_ref()?)));
     let mut missing = Vec::new();
     for (unit, facts) in told {
@@ -162,14 +148,13 @@ fn published(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPoli
             report.published.push(Published::of(unit, facts));
         }
     }
-    let more = beyond(missing.len(), SHOWN).map(|more| format!("and {more} more of this kind"));
-    let messages = missing.into_iter().take(SHOWN).chain(more);
-    let at = Some(&policy.origin);
-    report.findings.extend(messages.map(|message| Finding::warning("attribute-missing", at, message)));
+    for message in few(missing, SHOWN, |more| format!("and {more} more of this kind")) {
+        report.finds("attribute-missing", message);
+    }
 }
 
 /// Devices that the policy offers and the component makes nothing of.
-fn unused(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy) {
+fn unused(report: &mut PluginReport, surveyed: &Surveyed) {
     let names = surveyed.unused.iter().map(|device| {
         let unread = surveyed.unread.contains(device.name());
         let says = if unread { " (which its component cannot describe now)" } else { "" };
@@ -183,8 +168,7 @@ fn unused(report: &mut PluginReport, surveyed: &Surveyed, policy: &PluginPolicy)
     let message = format!(
         "{} offered {what} {backs} no unit: {}",
         surveyed.unused.len(),
-        super::overlaps::first_few(&names.collect::<Vec<_>>())
+        named(&names.collect::<Vec<_>>(), NAMED, ", ")
     );
-    let at = Some(&policy.origin);
-    report.findings.push(Finding::warning("device-unused", at, message));
+    report.finds("device-unused", message);
 }

@@ -2,15 +2,16 @@
 
 use super::finding::{Finding, Severity};
 use super::grants::{DeviceGrant, GrantFacts};
-use super::overlaps::first_few;
 use super::{PluginReport, Report};
-use crate::output::{BAD, DANGER, WARNING, beyond, columns, count, program};
+use crate::output::{BAD, DANGER, WARNING, beyond, columns, count, few, named, program};
 use std::fmt::Write;
 
 /// Devices of one subsystem to be looked at, or files, beyond which a list says how many more there are.
 const SHOWN: usize = 8;
 /// Units whose attributes are shown.
 const PUBLISHED: usize = 4;
+/// Places of the policy that one line names.
+const PLACES: usize = 3;
 
 pub(super) fn of(report: &Report) -> String {
     let node = match (report.recorded, report.node.as_str()) {
@@ -74,8 +75,7 @@ fn plugin_block(text: &mut String, report: &PluginReport) {
 
 /// What schedulers would be told: of the first few units, which say how the others look.
 fn published(report: &PluginReport) -> impl Iterator<Item = [String; 2]> {
-    let more = beyond(report.published.len(), PUBLISHED).map(|more| format!("and {more} more (--output json has all)"));
-    let first = report.published.iter().take(PUBLISHED).map(|unit| {
+    let units = report.published.iter().map(|unit| {
         let capacity = unit.capacity.iter().map(|(name, amount)| format!("{name}: {amount}"));
         let facts: Vec<_> =
             unit.attributes.iter().map(|(name, value)| format!("{name}={value}")).chain(capacity).collect();
@@ -84,7 +84,8 @@ fn published(report: &PluginReport) -> impl Iterator<Item = [String; 2]> {
         let facts = if facts.is_empty() { "what the host knows itself".to_owned() } else { facts.join(", ") };
         format!("{}  {facts}{}", unit.id, conditions.collect::<String>())
     });
-    first.chain(more).map(|line| ["published".to_owned(), line])
+    few(units, PUBLISHED, |more| format!("and {more} more (--output json has all)"))
+        .map(|line| ["published".to_owned(), line])
 }
 
 /// What came of it when the component was asked; nothing where it was not asked.
@@ -117,7 +118,7 @@ pub(super) fn finding_line(text: &mut String, finding: &Finding, places: &[Strin
     let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
     let code = match places {
         [_, others @ ..] if !others.is_empty() => {
-            format!("[{}] ({}x, also {})", finding.code, places.len(), first_few(others))
+            format!("[{}] ({}x, also {})", finding.code, places.len(), named(others, PLACES, ", "))
         }
         _ => format!("[{}]", finding.code),
     };
@@ -152,9 +153,7 @@ fn grants(text: &mut String, facts: &GrantFacts) {
         rows.push(["node".to_owned(), node.path.clone(), says]);
     }
     let shown = shown(facts.files.len());
-    for file in facts.files.iter().take(shown) {
-        rows.push(["file".to_owned(), file.clone(), String::new()]);
-    }
+    rows.extend(facts.files.iter().take(shown).map(|file| ["file".to_owned(), file.clone(), String::new()]));
     if let Some(more) = beyond(facts.files.len(), shown) {
         rows.push([String::new(), format!("… and {more} more files"), String::new()]);
     }

@@ -5,6 +5,7 @@ use super::trial::{Looked, Tried};
 use super::{HandedOver, PATH};
 use crate::cli::{RunArgs, TakeOver};
 use crate::node::Sources;
+use crate::output::named;
 use crate::status::ask::{self, NotTaken};
 use anyhow::{Context, bail};
 use devgate_core::HOST_SOCKET;
@@ -221,7 +222,5 @@ fn said(all: &[String], what: &str) -> anyhow::Result<()> {
     if all.is_empty() {
         return Ok(());
     }
-    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    let more = all.len().checked_sub(NAMED).filter(|more| *more > 0);
-    bail!("{what}: {named}{}", more.map(|n| format!("; and {n} more")).unwrap_or_default())
+    bail!("{what}: {}", named(all, NAMED, "; "))
 }

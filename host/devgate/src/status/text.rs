@@ -3,7 +3,7 @@
 mod device;
 
 use crate::monitoring::{About, Condition, Report, unpublished, unregistered};
-use crate::output::{BAD, beyond, columns, count, program};
+use crate::output::{BAD, beyond, columns, count, few, program};
 use clap::builder::styling::Style;
 use devgate_core::status::{DeviceStatus, Edge, PluginStatus, ResourceStatus, State, When};
 use devgate_device_plugin::Phase;
@@ -57,11 +57,7 @@ const fn fails(plugin: &PluginStatus) -> bool {
 
 /// Lines of a list, as many as a screen has room for.
 fn list(text: &mut String, lines: impl ExactSizeIterator<Item = String>, and: &str, more: &str) {
-    let left = beyond(lines.len(), SHOWN);
-    lines.take(SHOWN).for_each(|line| *text += &(line + "\n"));
-    if let Some(left) = left {
-        let _ = writeln!(text, "{and} {left} {more}");
-    }
+    few(lines, SHOWN, |left| format!("{and} {left} {more}")).for_each(|line| *text += &(line + "\n"));
 }
 
 /// Whether the lines about the policy, its plugins and what these offer say it.
