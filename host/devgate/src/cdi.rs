@@ -13,7 +13,7 @@ use crate::cli::{CdiAction, CdiArgs, HostArgs, Output};
 use crate::node::{self, Sources};
 use crate::status::ask;
 use crate::{exit, output};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use devgate_cdi::check::{Checked, check};
 use devgate_cdi::{Lease, LeaseRequest};
 use devgate_types::escape;
@@ -100,15 +100,8 @@ pub(crate) fn cdi(args: &CdiArgs, sources: Sources) -> Result<u8> {
 
 impl HostArgs {
     fn ask<T: DeserializeOwned>(&self, path: &str, what: &impl Serialize) -> Result<T> {
-        ask_host(&self.status_socket, path, what)
+        ask::order(&self.status_socket, path, what)
     }
-}
-
-/// Asks the host behind a socket.
-fn ask_host<T: DeserializeOwned>(socket: &Path, path: &str, what: &impl Serialize) -> Result<T> {
-    let body = serde_json::to_vec(what).context("write JSON")?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(ask::order(socket, path, body))
 }
 
 fn seconds(time: Option<Duration>) -> Result<Option<u64>> {

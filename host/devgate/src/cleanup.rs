@@ -3,6 +3,7 @@
 use crate::cli::{CleanupArgs, Output};
 use crate::exit::Coded;
 use crate::output::columns;
+use crate::status::ask::block_on;
 use crate::{exit, in_use, output};
 use devgate_core::cleanup::{Cleaner, Leftover, Outcome, StateDir};
 use devgate_core::{NotLocked, Recorded, StateDirLock};
@@ -26,8 +27,7 @@ struct Cleaned {
 
 /// Runs the command.
 pub(crate) fn cleanup(args: &CleanupArgs) -> anyhow::Result<u8> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (refused, found) = match runtime.block_on(clean(args)) {
+    let (refused, found) = match block_on(clean(args))? {
         Ok(found) => (None, found),
         Err(error) => match error.downcast::<Coded>()? {
             refused if refused.code == exit::FOUND => (Some(refused.message), Vec::new()),

@@ -7,11 +7,11 @@ mod monitoring;
 mod registry;
 mod state;
 
-pub use cdi::{CdiAction, CdiArgs, GenerateArgs, HostArgs};
+pub use cdi::{CdiAction, CdiArgs, GenerateArgs};
 pub use cleanup::CleanupArgs;
 pub use look::{CheckArgs, ExplainArgs, Output, PlaceArgs};
 pub(crate) use monitoring::STATUS_SOCKET;
-pub use monitoring::{MonitoringArgs, ReloadArgs, StatusArgs};
+pub use monitoring::{HostArgs, MonitoringArgs, ReloadArgs, StatusArgs};
 pub use registry::{CACHE, HEADING, PullArgs, RegistryArgs};
 pub use state::{StateAction, StateArgs};
 

@@ -116,8 +116,7 @@ fn ask_running(socket: &Path) -> Option<Report> {
     if !socket.exists() {
         return None;
     }
-    let ask = || tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(ask::ask(socket));
-    ask().inspect_err(exit::say).ok()
+    ask::block_on(ask::ask(socket)).flatten().inspect_err(exit::say).ok()
 }
 
 impl Explanation {

@@ -289,8 +289,7 @@ fn releases(policy: &Policy) -> Releases {
 
 /// Runs `devgate reload`.
 pub(crate) fn command(args: &ReloadArgs) -> anyhow::Result<u8> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(ask::reload(&args.status_socket, args.force))? {
+    match ask::block_on(ask::reload(&args.host.status_socket, args.force))?? {
         ask::Reload::Done(text) => {
             output::print(&format!("policy: {text}\n"))?;
             Ok(exit::OK)

@@ -1,6 +1,7 @@
 //! `devgate state`: what is recorded of what was handed out, and what an admin decides about it.
 
 use crate::cli::{KubeletArgs, Output, StateAction, StateArgs};
+use crate::status::ask::block_on;
 use crate::{exit, in_use, output};
 use anyhow::Result;
 use devgate_core::{Listed, NotForgotten, NotLocked, Recorded, StateDirLock};
@@ -91,12 +92,9 @@ fn refuse(dir: &Path, id: u64, kubelet: &KubeletArgs) -> Result<()> {
     };
     let is_ours =
         |resource: &str, id: &str| resource == listed.resource && listed.units.iter().any(|unit| is_of(id, unit));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let claims = recorded.claims().filter(|claim| claim.allocation.id == id).collect();
-    match runtime
-        .block_on(in_use::find(&kubelet.pod_resources(), is_ours, Some(claims)))
-        .map_err(|why| refused(why.to_string()))?
-    {
+    let used = block_on(in_use::find(&kubelet.pod_resources(), is_ours, Some(claims)))?;
+    match used.map_err(|why| refused(why.to_string()))? {
         None => Ok(()),
         Some(used) => Err(refused(format!("{used}; end that pod first, or say --even-if-in-use"))),
     }

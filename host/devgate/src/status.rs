@@ -18,9 +18,8 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 
 /// Runs the command.
 pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     loop {
-        let asked = runtime.block_on(ask::ask(&args.status_socket));
+        let asked = ask::block_on(ask::ask(&args.host.status_socket))?;
         if !args.watch {
             let report = asked?;
             show(&report, args)?;

@@ -1,7 +1,7 @@
 //! devgate as a program in `/opt/cdi/bin`, called by the name of a plugin of the protocol of 2017.
 
-use super::ask_host;
 use crate::cli::STATUS_SOCKET;
+use crate::status::ask;
 use devgate_cdi::exec::call::{Call, MAX_CONFIG};
 use devgate_cdi::exec::{Request, leave_note};
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ pub fn called() -> Option<ExitCode> {
     }
     let named = |name: &str, usual: &str| std::env::var_os(name).map_or_else(|| PathBuf::from(usual), PathBuf::from);
     let (socket, state_dir) = (named("DEVGATE_STATUS_SOCKET", STATUS_SOCKET), named("DEVGATE_STATE_DIR", STATE_DIR));
-    let ask = |request: &Request| ask_host(&socket, "/cdi/exec", request);
+    let ask = |request: &Request| ask::order(&socket, "/cdi/exec", request);
     let call = Call {
         program: &program,
         env: &|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()),

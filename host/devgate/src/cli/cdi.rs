@@ -1,7 +1,6 @@
 //! Options of `devgate cdi`.
 
-use super::monitoring::STATUS_SOCKET;
-use super::{Output, PlaceArgs};
+use super::{HostArgs, Output, PlaceArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -150,12 +149,4 @@ pub struct GenerateArgs {
     /// Where to write one file for each resource, such as /etc/cdi; standard output for one resource where it is not said
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
-}
-
-/// Which host to ask.
-#[derive(Debug, Clone, Args)]
-pub struct HostArgs {
-    /// The socket of the host to ask
-    #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
-    pub(crate) status_socket: PathBuf,
 }

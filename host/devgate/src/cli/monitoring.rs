@@ -20,6 +20,14 @@ pub struct MonitoringArgs {
     pub(crate) status_socket: PathBuf,
 }
 
+/// Which host to ask.
+#[derive(Debug, Clone, Args)]
+pub struct HostArgs {
+    /// The socket of the host to ask
+    #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
+    pub(crate) status_socket: PathBuf,
+}
+
 /// What `devgate status --help` says last.
 pub(super) const STATUS_HELP: &str = "\
 Examples:
@@ -50,9 +58,8 @@ Exit codes:
 /// Options of `devgate reload`.
 #[derive(Debug, Clone, Args)]
 pub struct ReloadArgs {
-    /// The socket of the host to ask
-    #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
-    pub(crate) status_socket: PathBuf,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
 
     /// Put it in force even where a pod holds a device that would go or become other hardware: such a device is unhealthy from
     /// then on, and stays its pod's
@@ -63,9 +70,8 @@ pub struct ReloadArgs {
 /// Options of `devgate status`.
 #[derive(Debug, Clone, Args)]
 pub struct StatusArgs {
-    /// The socket of the host to ask
-    #[arg(long, value_name = "PATH", default_value = STATUS_SOCKET)]
-    pub(crate) status_socket: PathBuf,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
 
     /// Look again every two seconds, until interrupted
     #[arg(long)]

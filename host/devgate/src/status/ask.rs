@@ -2,11 +2,13 @@
 
 use crate::exit;
 use crate::monitoring::Report;
+use anyhow::Context;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -28,15 +30,7 @@ const MAX_ANSWER: usize = 256 << 20;
 /// # Errors
 /// Where no host answers, or it says no: what that means and what to do.
 pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
-    let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), TIMEOUT).await?;
-    if !status.is_success() {
-        return Err(wrong(socket, refusal(status, &body)));
-    }
-    let report: Result<Report, _> = serde_json::from_slice(&body);
-    report.map(Report::judged).map_err(|error| {
-        let why = "the answer is not one that this devgate understands, is it of another version?";
-        wrong(socket, format!("{why} {error}"))
-    })
+    status_of(socket).await.map(Report::judged)
 }
 
 fn wrong(socket: &Path, why: impl Display) -> anyhow::Error {
@@ -73,10 +67,17 @@ pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
 /// As [`ask`].
 pub(crate) async fn status_of<T: DeserializeOwned>(socket: &Path) -> anyhow::Result<T> {
     let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), TIMEOUT).await?;
-    if !status.is_success() {
-        return Err(wrong(socket, refusal(status, &body)));
+    match status {
+        StatusCode::OK => understood(socket, &body),
+        _ => Err(wrong(socket, refusal(status, &body))),
     }
-    serde_json::from_slice(&body).map_err(|error| wrong(socket, error))
+}
+
+fn understood<T: DeserializeOwned>(socket: &Path, body: &[u8]) -> anyhow::Result<T> {
+    serde_json::from_slice(body).map_err(|error| {
+        let why = "the answer is not one that this devgate understands, is it of another version?";
+        wrong(socket, format!("{why} {error}"))
+    })
 }
 
 /// Why a host is not known to hand over.
@@ -114,17 +115,20 @@ pub(crate) async fn is_answered(socket: &Path) -> std::io::Result<bool> {
     }
 }
 
+/// Waits for it on this thread, as commands do that have nothing else to do meanwhile. Fails where the system has no room for that.
+pub(crate) fn block_on<F: Future>(what: F) -> anyhow::Result<F::Output> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(what))
+}
+
 /// Has the host do something, and says what comes of it.
 ///
 /// # Errors
 /// As [`ask`]; what it refuses ends the command with [`exit::FOUND`].
-pub async fn order<T: DeserializeOwned>(socket: &Path, path: &str, what: Vec<u8>) -> anyhow::Result<T> {
-    let (status, body) = answered(socket, Method::POST, path, what.into(), ORDER_PATIENCE).await?;
+pub(crate) fn order<T: DeserializeOwned>(socket: &Path, path: &str, what: &impl Serialize) -> anyhow::Result<T> {
+    let what = serde_json::to_vec(what).context("write JSON")?;
+    let (status, body) = block_on(answered(socket, Method::POST, path, what.into(), ORDER_PATIENCE))??;
     let code = match status {
-        StatusCode::OK => {
-            let odd = |error| wrong(socket, format!("the answer is not one that this devgate understands: {error}"));
-            return serde_json::from_slice(&body).map_err(odd);
-        }
+        StatusCode::OK => return understood(socket, &body),
         StatusCode::CONFLICT => exit::FOUND,
         StatusCode::BAD_REQUEST => exit::USAGE,
         StatusCode::INTERNAL_SERVER_ERROR => exit::FAILED,
