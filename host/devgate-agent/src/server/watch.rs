@@ -2,17 +2,17 @@
 
 use super::{ANSWER, Failure, Kind, Pace, SLICES, Server};
 use crate::slices::Seen;
-use bytes::{Buf as _, BytesMut};
+use devgate_agent_protocol::Lines;
 use http_body_util::BodyExt as _;
 use k8s_openapi::List;
 use k8s_openapi::api::resource::v1::ResourceSlice;
 use kube::api::{ListParams, WatchParams};
-use kube::client::Body;
-use kube::core::{Request, Status};
-use serde::Deserialize;
+use kube::core::{Request, WatchEvent};
+use std::io;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::io::StreamReader;
 
 /// Slices of a page of the list, and the longest page in bytes.
 const PAGE: u32 = 8;
@@ -40,22 +40,6 @@ pub(crate) enum Event {
     Gone(Seen),
     /// They are not known.
     Failed(Failure),
-}
-
-#[derive(Deserialize)]
-struct Line {
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-#[derive(Deserialize)]
-struct Object<T> {
-    object: T,
-}
-
-#[derive(Deserialize)]
-struct Bookmark {
-    metadata: kube::core::ListMeta,
 }
 
 /// Tells what there is until nobody listens.
@@ -151,66 +135,29 @@ impl Watch {
         if self.to.send(Event::Watching).await.is_err() {
             return Ok(());
         }
-        let mut lines = Lines { body: response.into_body(), read: BytesMut::new(), looked: 0 };
+        // Each line is one object, which is never longer than a message of the host's.
+        let mut lines =
+            Lines::new(StreamReader::new(response.into_body().map_err(io::Error::other).into_data_stream()));
         loop {
-            let line = match timeout(SILENT, lines.next()).await {
+            let line = match timeout(SILENT, lines.next::<WatchEvent<ResourceSlice>>()).await {
                 Ok(Ok(Some(line))) => line,
                 Ok(Ok(None)) | Err(_) => return Ok(()),
-                Ok(Err(failure)) => return Err(failure),
+                Ok(Err(why)) => return Err(Failure::unreachable(WHAT, &why)),
             };
-            let nonsense = |why| Failure::nonsense(WHAT, why);
-            let object = || serde_json::from_slice::<Object<ResourceSlice>>(&line).map_err(nonsense);
-            let kind = serde_json::from_slice::<Line>(&line).map_err(nonsense)?.kind;
-            let event = match kind.as_str() {
-                "ADDED" | "MODIFIED" => Event::Changed(Seen::of(object()?.object)),
-                "DELETED" => Event::Gone(Seen::of(object()?.object)),
-                "BOOKMARK" => {
-                    let bookmark: Object<Bookmark> = serde_json::from_slice(&line).map_err(nonsense)?;
-                    *version = bookmark.object.metadata.resource_version.unwrap_or_default();
+            let event = match line {
+                WatchEvent::Added(slice) | WatchEvent::Modified(slice) => Event::Changed(Seen::of(slice)),
+                WatchEvent::Deleted(slice) => Event::Gone(Seen::of(slice)),
+                WatchEvent::Bookmark(bookmark) => {
+                    *version = bookmark.metadata.resource_version;
                     continue;
                 }
-                _ => {
-                    let status: Object<Status> = serde_json::from_slice(&line).map_err(nonsense)?;
-                    return Err(Failure::in_watch(WHAT, &status.object));
-                }
+                WatchEvent::Error(status) => return Err(Failure::in_watch(WHAT, &status)),
             };
             if let Event::Changed(seen) | Event::Gone(seen) = &event {
                 version.clone_from(&seen.version);
             }
             if self.to.send(event).await.is_err() {
                 return Ok(());
-            }
-        }
-    }
-}
-
-/// The lines of a watch, each of a bounded length.
-struct Lines {
-    body: Body,
-    read: BytesMut,
-    /// So much of it has no end of a line.
-    looked: usize,
-}
-
-impl Lines {
-    async fn next(&mut self) -> Result<Option<BytesMut>, Failure> {
-        const WHAT: &str = "watch slices";
-        loop {
-            let rest = self.read.get(self.looked..).unwrap_or_default();
-            if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
-                let line = self.read.split_to(self.looked + at);
-                self.read.advance(1);
-                self.looked = 0;
-                return Ok(Some(line));
-            }
-            self.looked = self.read.len();
-            if self.looked > LONGEST {
-                return Err(Failure::nonsense(WHAT, format_args!("an event of more than {LONGEST} bytes")));
-            }
-            match self.body.frame().await {
-                None => return Ok(None),
-                Some(Err(why)) => return Err(Failure::unreachable(WHAT, &why)),
-                Some(Ok(frame)) => self.read.extend_from_slice(&frame.into_data().unwrap_or_default()),
             }
         }
     }
