@@ -1,6 +1,5 @@
 //! The command line.
 
-use crate::server::Way;
 use clap::Parser;
 use std::path::PathBuf;
 
@@ -40,7 +39,7 @@ pub struct Cli {
     /// Without it, the token and the authority that the kubelet mounts into a pod. Not one that starts a program for its token: none is
     /// started.
     #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    pub(crate) kubeconfig: Option<PathBuf>,
 
     /// Publish the devices of policies with dra as ResourceSlices; without it nothing is asked about slices
     #[arg(long)]
@@ -61,10 +60,4 @@ pub struct Cli {
     /// What to log: error, warn, info, debug, trace or off
     #[arg(long, env = "DEVGATE_LOG", value_name = "LEVEL", default_value = "info")]
     pub(crate) log: tracing_subscriber::filter::LevelFilter,
-}
-
-impl Cli {
-    pub(crate) fn way(&self) -> Way {
-        self.kubeconfig.clone().map_or(Way::Pod, Way::File)
-    }
 }

@@ -77,7 +77,7 @@ fn confine(socket: &Path) -> Result<()> {
 
 async fn serve(cli: &Cli, listener: net::UnixListener) -> Result<()> {
     let listener = UnixListener::from_std(listener).context("wait on the socket")?;
-    let config = config(&cli.way()).await.map_err(|why| with_code(NODE, format!("{why:#}")))?;
+    let config = config(cli.kubeconfig.as_deref()).await.map_err(|why| with_code(NODE, format!("{why:#}")))?;
     let client = kube::Client::try_from(config);
     let client = client.map_err(|why| with_code(NODE, format!("API server: its client: {why}")))?;
     let (server, pace) = (Server::new(client), Pace::new());

@@ -2,33 +2,33 @@
 
 mod failure;
 mod pace;
-mod told;
 mod watch;
 mod way;
 
 pub(crate) use failure::{Failure, Kind};
 pub(crate) use pace::Pace;
 pub(crate) use watch::{Event, watch};
-pub(crate) use way::{Way, config};
+pub(crate) use way::config;
 
 use http::Request as HttpRequest;
 use http_body_util::{BodyExt as _, Limited};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::resource::v1::{ResourceClaim, ResourceSlice};
 use kube::Client;
-use kube::api::{DeleteParams, GetParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::client::Body;
 use kube::core::Request;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
 const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How long an answer about a claim may take: the kubelet waits for it.
-const CLAIM: Duration = Duration::from_secs(10);
+/// How long an answer may take about a claim, for which the kubelet waits, and about what the cluster is told of the host.
+const SHORT: Duration = Duration::from_secs(10);
 /// The longest answer about one object, in bytes: the API server keeps none of more than 3 MiB.
 const OBJECT: usize = 4 << 20;
 
@@ -43,11 +43,9 @@ impl Server {
         Self { client }
     }
 
-    /// The uid of a node.
-    pub(crate) async fn node(&self, name: &str) -> Result<String, Failure> {
+    pub(crate) async fn node(&self, name: &str) -> Result<Node, Failure> {
         let request = Request::new("/api/v1/nodes").get(name, &GetParams::default());
-        let node: Node = self.ask("read node", request, ANSWER, OBJECT).await?;
-        node.metadata.uid.ok_or_else(|| Failure::nonsense("read node", "it has no uid"))
+        self.ask("read node", request, SHORT, OBJECT).await
     }
 
     /// Which version it is.
@@ -64,7 +62,7 @@ impl Server {
     /// What a claim is. The names must be such that they are one part of a path each.
     pub(crate) async fn claim(&self, namespace: &str, name: &str) -> Result<ResourceClaim, Failure> {
         let path = format!("/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims");
-        self.ask("read claim", Request::new(path).get(name, &GetParams::default()), CLAIM, OBJECT).await
+        self.ask("read claim", Request::new(path).get(name, &GetParams::default()), SHORT, OBJECT).await
     }
 
     pub(crate) async fn slice(&self, name: &str) -> Result<ResourceSlice, Failure> {
@@ -91,7 +89,26 @@ impl Server {
         let params = DeleteParams::default().preconditions(only);
         let request = Request::new(SLICES).delete(name, &params);
         // What was there comes back, or a status.
-        self.ask::<serde::de::IgnoredAny>("delete slice", request, ANSWER, OBJECT).await.map(drop)
+        self.ask::<IgnoredAny>("delete slice", request, ANSWER, OBJECT).await.map(drop)
+    }
+
+    /// Makes an Event. The namespace must be such that it is one part of a path.
+    pub(crate) async fn create_event(&self, namespace: &str, event: &Value) -> Result<(), Failure> {
+        let request = events(namespace).create(&PostParams::default(), event.to_string().into_bytes());
+        self.ask::<IgnoredAny>("create event", request, SHORT, OBJECT).await.map(drop)
+    }
+
+    /// Changes this of an Event.
+    pub(crate) async fn change_event(&self, namespace: &str, name: &str, of: &Value) -> Result<(), Failure> {
+        let request = events(namespace).patch(name, &PatchParams::default(), &Patch::Merge(of));
+        self.ask::<IgnoredAny>("change event", request, SHORT, OBJECT).await.map(drop)
+    }
+
+    /// Changes this of a node's status: of its conditions, only those of the same type.
+    pub(crate) async fn change_status(&self, node: &str, of: &Value) -> Result<(), Failure> {
+        let nodes = Request::new("/api/v1/nodes");
+        let request = nodes.patch_subresource("status", node, &PatchParams::default(), &Patch::Strategic(of));
+        self.ask::<IgnoredAny>("change node's status", request, SHORT, OBJECT).await.map(drop)
     }
 
     /// Sends a request; the answer's body is not read yet.
@@ -119,6 +136,10 @@ impl Server {
         };
         timeout(within, answer).await.unwrap_or_else(|_| Err(Failure::late(what, within)))
     }
+}
+
+fn events(namespace: &str) -> Request {
+    Request::new(format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"))
 }
 
 type Built = Result<HttpRequest<Vec<u8>>, kube::core::request::Error>;

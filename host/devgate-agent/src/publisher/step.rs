@@ -5,6 +5,7 @@ use crate::server::{Failure, Kind};
 use crate::slices::{Next, Pool, Seen, body, kept, missing};
 use devgate_agent_protocol::COUNTERS;
 use k8s_openapi::api::resource::v1::ResourceSlice;
+use tokio::time::Instant;
 
 impl Publisher {
     /// Does what is due the longest.
@@ -47,11 +48,12 @@ impl Publisher {
             return self.answer(name);
         }
         if let Err(until) = self.pace.turn() {
-            return self.postpone(name, until);
+            return self.go_on(name, until);
         }
         let Some(uid) = self.node_uid.clone() else {
             return match self.server.node(&self.node).await {
-                Ok(uid) => self.node_uid = Some(uid),
+                Ok(node) if node.metadata.uid.is_some() => self.node_uid = node.metadata.uid,
+                Ok(_) => self.failed(name, &Failure::nonsense("read node", "it has no uid")),
                 Err(failure) => self.failed(name, &failure),
             };
         };
@@ -60,7 +62,7 @@ impl Publisher {
             Next::Delete(slice) => {
                 let slice = slice.to_owned();
                 match self.delete(&slice).await {
-                    Ok(()) => self.go_on(name),
+                    Ok(()) => self.go_on(name, Instant::now()),
                     Err(failure) => self.failed_with(name, &slice, &failure).await,
                 }
             }
@@ -91,24 +93,15 @@ impl Publisher {
     /// the host has said what it publishes instead.
     fn wait_for_others(&mut self, name: &str) {
         if let Some(driver) = self.drivers.get_mut(name) {
-            driver.fail(
-                "API server: keeps no counters of wholes and parts; others are published".to_owned(),
-                true,
-                name,
-            );
+            let why = "API server: keeps no counters of wholes and parts; others are published";
+            driver.fail(why.to_owned(), true, name);
         }
         self.answer(name);
     }
 
-    fn postpone(&mut self, name: &str, until: tokio::time::Instant) {
+    fn go_on(&mut self, name: &str, at: Instant) {
         if let Some(driver) = self.drivers.get_mut(name) {
-            driver.job.at(until);
-        }
-    }
-
-    fn go_on(&mut self, name: &str) {
-        if let Some(driver) = self.drivers.get_mut(name) {
-            driver.job.soon();
+            driver.job.at(at);
         }
     }
 

@@ -3,25 +3,16 @@
 use anyhow::{Context, Result, anyhow};
 use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where the kubelet puts a pod's credentials.
 const MOUNTED: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Which of them.
-#[derive(Debug, Clone)]
-pub(crate) enum Way {
-    /// As a pod.
-    Pod,
-    /// A kubeconfig.
-    File(PathBuf),
-}
-
-/// How the API server is reached. The token's file, and in a pod the authority's, are read again each minute.
-pub(crate) async fn config(way: &Way) -> Result<Config> {
-    let mut config = match way {
-        Way::Pod => pod(Path::new(MOUNTED), |name| std::env::var(name).ok())?,
-        Way::File(file) => {
+/// How the API server is reached: by a kubeconfig, or as a pod. The token's file, and in a pod the authority's, are read again each minute.
+pub(crate) async fn config(kubeconfig: Option<&Path>) -> Result<Config> {
+    let mut config = match kubeconfig {
+        None => pod(Path::new(MOUNTED), |name| std::env::var(name).ok())?,
+        Some(file) => {
             let shown = file.display();
             let read =
                 Kubeconfig::read_from(file).map_err(|why| anyhow!("kubeconfig {shown}: {why} (--kubeconfig)"))?;
@@ -70,7 +61,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_none_is_named() {
-        let why = config(&Way::File("/nowhere".into())).await.unwrap_err().to_string();
+        let why = config(Some(Path::new("/nowhere"))).await.unwrap_err().to_string();
         assert!(why.starts_with("kubeconfig /nowhere: ") && why.ends_with("(--kubeconfig)"), "{why}");
     }
 }

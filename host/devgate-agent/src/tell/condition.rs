@@ -5,6 +5,7 @@ use super::told::{Holding, camel};
 use crate::server::{Failure, Server};
 use devgate_agent_protocol::Judged;
 use devgate_types::Bucket;
+use k8s_openapi::api::core::v1::{self, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -108,25 +109,25 @@ impl NodeCondition {
     }
 
     async fn take_over(&mut self, says: Says) -> Result<(), Failure> {
-        let there = self.server.conditions(&self.node).await?;
-        let is_left = there.get(TYPE).is_some_and(|there| {
+        let node = self.server.node(&self.node).await?;
+        let is_left = of(&node).is_some_and(|there| {
             let since = there.last_heartbeat_time.as_ref().map(|at| Timestamp::now().as_second() - at.0.as_second());
             there.status != "Unknown" && since.is_none_or(|since| since > 2 * HEARTBEAT.as_secs().cast_signed())
         });
         if is_left {
-            self.write(says, Some(&there.metadata.version)).await?;
+            self.write(says, node.metadata.resource_version.as_deref()).await?;
         }
         Ok(())
     }
 
     async fn take_back(&mut self, written: &Written, says: Says) -> Result<(), Failure> {
-        let there = self.server.conditions(&self.node).await?;
-        let is_same = there.get(TYPE).is_some_and(|there| {
+        let node = self.server.node(&self.node).await?;
+        let is_same = of(&node).is_some_and(|there| {
             json!(there.last_heartbeat_time) == written.heartbeat
                 && there.message.as_ref() == Some(&written.says.message)
         });
         if is_same {
-            self.write(says, Some(&there.metadata.version)).await?;
+            self.write(says, node.metadata.resource_version.as_deref()).await?;
         }
         Ok(())
     }
@@ -135,7 +136,7 @@ impl NodeCondition {
         // Of one from before, also of an earlier agent, it stays since when it is so.
         let before = match &self.written {
             Some(written) => Some(written.says.status.to_owned()),
-            None => self.server.conditions(&self.node).await?.get(TYPE).map(|there| there.status.clone()),
+            None => of(&self.server.node(&self.node).await?).map(|there| there.status.clone()),
         };
         let heartbeat = json!(Time(Timestamp::now()));
         let mut condition = Map::from_iter(
@@ -157,4 +158,9 @@ impl NodeCondition {
         self.written = Some(Written { says, at: Instant::now(), heartbeat });
         Ok(())
     }
+}
+
+/// As the API server has it.
+fn of(node: &Node) -> Option<&v1::NodeCondition> {
+    node.status.as_ref()?.conditions.iter().flatten().find(|there| there.type_ == TYPE)
 }
