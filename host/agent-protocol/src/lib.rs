@@ -193,9 +193,6 @@ pub enum Value {
 pub struct Taint {
     /// With a domain, such as `devgate.dev/unhealthy`.
     pub key: String,
-    /// A label's value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
     /// What it does.
     pub effect: Effect,
 }
@@ -203,8 +200,6 @@ pub struct Taint {
 /// What a taint does, in the API's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
-    /// It is there to be read.
-    None,
     /// No new pod gets the device.
     NoSchedule,
     /// Pods that have it end, too.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 const SLICE: &str = r#"{"metadata":{"name":"00000-gpu.example.com-node-1","uid":"u","resourceVersion":"7","labels":{"app.kubernetes.io/managed-by":"devgate"},"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"node-1","uid":"node-uid"}]},"spec":{"driver":"gpu.example.com","nodeName":"node-1","pool":{"name":"node-1","generation":9223372036854775807,"resourceSliceCount":1},"devices":[{"name":"gpu-0","attributes":{"a":{"int":1}},"capacity":{"m":{"value":"80Gi"}},"taints":[{"key":"a/b","effect":"NoSchedule","timeAdded":"2026-01-02T03:04:05Z"}]}]}}"#;
 const CLAIM: &str = r#"{"metadata":{"name":"c","uid":"u1"},"spec":{},"status":{"allocation":{"devices":{"results":[{"driver":"gpu.example.com","pool":"node-1","device":"gpu-0","request":"a/b","adminAccess":true}],"config":[{"source":"FromClass","opaque":{"driver":"gpu.example.com","parameters":{"a":1}}}]}}}}"#;
-const PUBLISH: &str = r#"{"publish":{"driver":"gpu.example.com","devices":[{"name":"gpu-0","attributes":{"a":{"int":1},"b":{"version":"1.2.3"}},"capacity":{"m":85899345920},"taints":[{"key":"a/b","value":"c","effect":"NoExecute"}]}]}}"#;
+const PUBLISH: &str = r#"{"publish":{"driver":"gpu.example.com","devices":[{"name":"gpu-0","attributes":{"a":{"int":1},"b":{"version":"1.2.3"}},"capacity":{"m":85899345920},"taints":[{"key":"a/b","effect":"NoExecute"}]}]}}"#;
 const STATUS: &str = r#"{"kind":"Status","code":422,"message":"no","details":{"retryAfterSeconds":4}}"#;
 
 /// A text with some bytes changed, taken out or put in.

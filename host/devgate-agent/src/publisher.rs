@@ -137,11 +137,8 @@ impl Publisher {
         }
     }
 
-    fn answer_all(&mut self) {
-        let names: Vec<String> = self.drivers.keys().cloned().collect();
-        for name in names {
-            self.answer(&name);
-        }
+    fn names(&self) -> Vec<String> {
+        self.drivers.keys().cloned().collect()
     }
 
     async fn observe(&mut self, event: Event) {
@@ -162,7 +159,7 @@ impl Publisher {
         if self.outage.as_ref() != Some(&why) {
             tracing::warn!(family = "server", "{why}");
             self.outage = Some(why);
-            self.answer_all();
+            self.names().iter().for_each(|name| self.answer(name));
         }
     }
 
@@ -180,8 +177,7 @@ impl Publisher {
         // The node may be another of the same name by now.
         self.node_uid = None;
         self.removal.soon();
-        let names: Vec<String> = self.drivers.keys().cloned().collect();
-        for name in names {
+        for name in self.names() {
             self.disturbed(&name, "its slices are not as they were left");
         }
     }
@@ -216,8 +212,7 @@ impl Publisher {
         for driver in self.drivers.values_mut() {
             driver.accepted.clear();
         }
-        let names: Vec<String> = self.drivers.keys().cloned().collect();
-        for name in names {
+        for name in self.names() {
             self.disturbed(&name, "the API server may keep more of it now");
             self.answer(&name);
         }

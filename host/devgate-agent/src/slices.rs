@@ -1,6 +1,5 @@
 //! From a driver's devices to its ResourceSlices, and what is to be done where the API server has others. Nothing here speaks to anybody.
 
-mod amount;
 mod check;
 mod cut;
 mod digest;

@@ -193,7 +193,7 @@ fn is_as_available(one: &[Device], other: &[Device]) -> bool {
 }
 
 fn taints(facts: &Facts, is_unhealthy: bool, is_held: bool, evicts: bool) -> Vec<Taint> {
-    let taint = |key: &str, effect| Taint { key: key.to_owned(), value: None, effect };
+    let taint = |key: &str, effect| Taint { key: key.to_owned(), effect };
     // A component that cannot be asked, or a disk that is full, ends no pod.
     let unhealthy = if evicts && facts.is_faulty { Effect::NoExecute } else { Effect::NoSchedule };
     let taints = [is_unhealthy.then(|| taint(UNHEALTHY, unhealthy)), is_held.then(|| taint(HELD, Effect::NoSchedule))];

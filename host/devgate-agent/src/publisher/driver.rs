@@ -41,8 +41,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Takes what the host wants.
     pub(crate) fn want(&mut self, devices: Vec<Device>, mut counters: Counters, name: &str, node: &str) {
-        let (devices, rejected) = check(devices, &mut counters);
-        let line = rejected.line();
+        let (devices, line) = check(devices, &mut counters);
         if line != self.left_out
             && let Some(line) = &line
         {

@@ -68,7 +68,7 @@ fn devices(most: usize) -> Vec<Device> {
 
 fn taint(device: &mut Device) {
     let key = "devgate.dev/unhealthy".to_owned();
-    device.taints = vec![Taint { key, value: None, effect: Effect::NoSchedule }];
+    device.taints = vec![Taint { key, effect: Effect::NoSchedule }];
 }
 
 #[tokio::test]

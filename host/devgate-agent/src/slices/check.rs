@@ -3,9 +3,8 @@
 use super::MAX_COUNTERS;
 use super::name::{is_identifier, is_label, is_subdomain, is_word};
 use devgate_agent_protocol::{Counters, Device, Taint, Takes, Value};
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::fmt;
+use semver::Version;
+use std::collections::{BTreeMap, HashSet};
 
 /// Attributes and capacities of a device together.
 const FACTS: usize = 32;
@@ -15,48 +14,18 @@ const TEXT: usize = 64;
 /// Characters of a driver's name, and of the domain before an attribute's.
 const DOMAIN: usize = 63;
 
-/// Devices that are left out.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rejected {
-    first: Option<String>,
-    more: usize,
-}
-
-impl Rejected {
-    fn add(&mut self, why: String) {
-        match self.first {
-            None => self.first = Some(why),
-            Some(_) => self.more += 1,
-        }
-    }
-
-    /// One line for people, if there are any.
-    pub(crate) fn line(&self) -> Option<String> {
-        self.first.as_ref().map(|_| self.to_string())
-    }
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "{}; it is left out", self.first.as_deref().unwrap_or_default())?;
-        match self.more {
-            0 => Ok(()),
-            more => write!(to, ", and so are {more} more devices"),
-        }
-    }
-}
-
 /// Whether it may be a driver's name.
 pub(crate) fn is_driver(name: &str) -> bool {
     is_subdomain(name, DOMAIN)
 }
 
-/// Those that the API server takes, in their order, and what is wrong with the others. Sets of counters that it would not take go.
-pub(crate) fn check(devices: Vec<Device>, counters: &mut Counters) -> (Vec<Device>, Rejected) {
+/// Those that the API server takes, in their order, and in one line for people what is wrong with the others. Sets of counters that it
+/// would not take go.
+pub(crate) fn check(devices: Vec<Device>, counters: &mut Counters) -> (Vec<Device>, Option<String>) {
     counters.retain(|name, counters| {
         is_label(name) && (1..=MAX_COUNTERS).contains(&counters.len()) && are_amounts(counters)
     });
-    let (mut names, mut rejected) = (HashSet::new(), Rejected::default());
+    let (mut names, mut rejected) = (HashSet::new(), Vec::new());
     let mut good = Vec::with_capacity(devices.len());
     for device in devices {
         let wrong = wrong(&device).or_else(|| wrong_takes(device.takes.as_ref()?, counters)).or_else(|| {
@@ -65,10 +34,18 @@ pub(crate) fn check(devices: Vec<Device>, counters: &mut Counters) -> (Vec<Devic
         });
         match wrong {
             None => good.push(device),
-            Some(why) => rejected.add(format!("device {}: {why}", devgate_types::escape(&device.name, 64))),
+            Some(why) => rejected.push((device.name, why)),
         }
     }
-    (good, rejected)
+    let more = match rejected.len() {
+        0 | 1 => String::new(),
+        all => format!(", and so are {} more devices", all - 1),
+    };
+    let line = rejected.first().map(|(name, why)| {
+        let name = devgate_types::escape(name, 64);
+        format!("device {name}: {why}; it is left out{more}")
+    });
+    (good, line)
 }
 
 fn wrong(device: &Device) -> Option<String> {
@@ -96,7 +73,7 @@ fn wrong(device: &Device) -> Option<String> {
         return Some(format!("capacity {}: is more than {}", shown(name), i64::MAX));
     }
     let taint = device.taints.iter().find(|taint| !is_taint(taint))?;
-    Some(format!("taint {}: its key or value is none of a label", shown(&taint.key)))
+    Some(format!("taint {}: its key is none of a label", shown(&taint.key)))
 }
 
 fn are_amounts(of: &BTreeMap<String, u64>) -> bool {
@@ -125,32 +102,15 @@ fn wrong_value(value: &Value) -> Option<&'static str> {
         Value::Int(_) | Value::Bool(_) => None,
         Value::String(text) => (text.len() > TEXT).then_some("is longer than 64 bytes"),
         Value::Version(text) if text.len() > TEXT => Some("is longer than 64 bytes"),
-        Value::Version(text) => (!is_version(text)).then_some("is no version of semver 2.0, such as 1.2.3"),
+        Value::Version(text) => Version::parse(text).err().map(|_| "is no version of semver 2.0, such as 1.2.3"),
     }
 }
 
-/// Of semver 2.0: three numbers, and words behind `-` and `+`.
-fn is_version(text: &str) -> bool {
-    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let is_digits = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
-    let is_number = |word: &str| is_digits(word) && (word == "0" || !word.starts_with('0'));
-    let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
-    let (core, before) = text.split_once('-').map_or((text, None), |(core, before)| (core, Some(before)));
-    let numbers: Vec<_> = core.split('.').collect();
-    numbers.len() == 3
-        // What reads it in a scheduler has 64 bits.
-        && numbers.iter().all(|number| is_number(number) && number.parse::<u64>().is_ok())
-        && build.is_none_or(|build| build.split('.').all(is_word))
-        && before
-            .is_none_or(|before| before.split('.').all(|word| is_word(word) && (!is_digits(word) || is_number(word))))
-}
-
 fn is_taint(taint: &Taint) -> bool {
-    let key = match taint.key.split_once('/') {
+    match taint.key.split_once('/') {
         None => is_word(&taint.key),
         Some((domain, word)) => is_subdomain(domain, 253) && is_word(word),
-    };
-    key && taint.value.as_deref().is_none_or(|value| value.is_empty() || is_word(value))
+    }
 }
 
 #[cfg(test)]
@@ -165,18 +125,15 @@ mod tests {
     fn why(change: impl FnOnce(&mut Device)) -> String {
         let mut device = device("gpu-0");
         change(&mut device);
-        check(vec![device], &mut Counters::new()).1.line().unwrap_or_default()
+        check(vec![device], &mut Counters::new()).1.unwrap_or_default()
     }
 
     #[test]
     fn a_device_that_breaks_a_rule_is_left_out_and_said() {
         let (good, rejected) = check(["a", "B", "a", "b-", ""].map(device).into(), &mut Counters::new());
         assert_eq!(good, [device("a")]);
-        assert_eq!(
-            rejected.line().unwrap(),
-            "device B: its name is no DNS label; it is left out, and so are 3 more devices"
-        );
-        assert_eq!(check(vec![device("a"), device("b")], &mut Counters::new()).1.line(), None);
+        assert_eq!(rejected.unwrap(), "device B: its name is no DNS label; it is left out, and so are 3 more devices");
+        assert_eq!(check(vec![device("a"), device("b")], &mut Counters::new()).1, None);
     }
 
     #[test]
@@ -191,7 +148,7 @@ mod tests {
         ]);
         let mut line = |of: &str, amounts: &[(&str, u64)]| {
             let takes = Some(Takes { set: of.to_owned(), amounts: set(amounts) });
-            check(vec![Device { takes, ..device("gpu-0") }], &mut counters).1.line().unwrap_or_default()
+            check(vec![Device { takes, ..device("gpu-0") }], &mut counters).1.unwrap_or_default()
         };
         assert_eq!(line("a", &[("x", 2)]), "");
         for (of, amounts) in [("a", [("x", 3)]), ("a", [("y", 1)])] {
@@ -220,24 +177,24 @@ mod tests {
         );
         assert!(many(33).contains("has 33 attributes and capacities, and may have 32"));
         assert_eq!(many(32), "");
-        let taint = |key: &str, value: Option<&str>, times: usize| {
-            let taint = Taint { key: key.to_owned(), value: value.map(str::to_owned), effect: Effect::NoSchedule };
+        let taint = |key: &str, times: usize| {
+            let taint = Taint { key: key.to_owned(), effect: Effect::NoSchedule };
             why(|device| device.taints = vec![taint; times])
         };
-        assert!(taint("a b", None, 1).contains("taint a b: its key or value"));
-        assert!(taint("devgate.dev/x", Some("no space"), 1).contains("its key or value"));
-        assert!(taint("devgate.dev/x", None, 17).contains("has 17 taints"));
-        assert_eq!(taint("devgate.dev/unhealthy", Some("xid_79"), 16), "");
+        assert!(taint("a b", 1).contains("taint a b: its key is none"));
+        assert!(taint("devgate.dev/no space", 1).contains("its key is none"));
+        assert!(taint("devgate.dev/x", 17).contains("has 17 taints"));
+        assert_eq!(taint("devgate.dev/xid_79", 16), "");
     }
 
     #[test]
     fn versions_are_those_of_semver() {
         for good in ["0.0.0", "1.2.3", "550.54.15", "1.0.0-alpha.1", "1.0.0-0a.x-y+001.b", "1.0.0+x"] {
-            assert!(is_version(good), "{good}");
+            assert!(Version::parse(good).is_ok(), "{good}");
         }
         for bad in ["", "1", "1.2", "01.2.3", "1.2.3.4", "v1.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "1..3", "1.2.3-a..b"]
         {
-            assert!(!is_version(bad), "{bad}");
+            assert!(Version::parse(bad).is_err(), "{bad}");
         }
     }
 

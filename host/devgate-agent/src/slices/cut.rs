@@ -1,6 +1,5 @@
 //! A driver's devices as slices.
 
-use super::amount::amount;
 use super::name::of_slice;
 use super::{DEVICES, Digest, MAX_SETS, SHARES_CAPACITY};
 use devgate_agent_protocol::{self as protocol, Counters};
@@ -110,8 +109,7 @@ fn device(of: &protocol::Device) -> Device {
         effect: effect(taint.effect).to_owned(),
         key: taint.key.clone(),
         time_added: None,
-        // The API server leaves out an empty one.
-        value: taint.value.clone().filter(|value| !value.is_empty()),
+        value: None,
     });
     let takes = of.takes.as_ref().map(|takes| {
         vec![DeviceCounterConsumption { counter_set: takes.set.clone(), counters: amounts(&takes.amounts) }]
@@ -140,8 +138,47 @@ fn attribute(value: &protocol::Value) -> DeviceAttribute {
 
 fn effect(of: protocol::Effect) -> &'static str {
     match of {
-        protocol::Effect::None => "None",
         protocol::Effect::NoSchedule => "NoSchedule",
         protocol::Effect::NoExecute => "NoExecute",
+    }
+}
+
+const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const DECIMAL: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
+
+/// As the API server writes it, or it would seem changed: as short as it can be said exactly, of memory by 1024, else by 1000.
+fn amount(of: u64) -> String {
+    let binary = of >= 1 << 20 && of.is_multiple_of(1 << 20);
+    let (step, suffixes) = if binary { (1024, BINARY) } else { (1000, DECIMAL) };
+    let (mut left, mut suffix) = (of, "");
+    for next in suffixes {
+        if left == 0 || !left.is_multiple_of(step) {
+            break;
+        }
+        (left, suffix) = (left / step, next);
+    }
+    format!("{left}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::amount;
+
+    #[test]
+    fn an_amount_is_written_in_its_greatest_unit() {
+        for (of, is) in [
+            (0, "0"),
+            (1, "1"),
+            (1000, "1k"),
+            (1024, "1024"),
+            (1 << 20, "1Mi"),
+            (80 << 30, "80Gi"),
+            (80_000_000_000, "80G"),
+            (1_500_000, "1500k"),
+            (u64::MAX, "18446744073709551615"),
+            (1 << 60, "1Ei"),
+        ] {
+            assert_eq!(amount(of), is);
+        }
     }
 }

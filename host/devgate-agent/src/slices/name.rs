@@ -34,7 +34,7 @@ pub(crate) fn is_subdomain(text: &str, most: usize) -> bool {
     text.len() <= most && text.split('.').all(is_part)
 }
 
-/// Whether it is what the last part of a label's key, or a label's value that is not empty, may be.
+/// Whether it is what the last part of a label's key may be.
 pub(crate) fn is_word(text: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric();
     (1..=63).contains(&text.len())

@@ -28,11 +28,7 @@ fn facts() -> impl Strategy<Value = (BTreeMap<String, Value>, BTreeMap<String, u
 }
 
 fn device() -> impl Strategy<Value = Device> {
-    let taint = (text(), proptest::option::of(text())).prop_map(|(key, value)| Taint {
-        key,
-        value,
-        effect: Effect::NoSchedule,
-    });
+    let taint = text().prop_map(|key| Taint { key, effect: Effect::NoSchedule });
     let takes = (0..24_u8, 0..4_u8, 0..90_u64).prop_map(|(set, counter, amount)| Takes {
         set: format!("set-{set}"),
         amounts: [(format!("c{counter}"), amount)].into(),
@@ -257,8 +253,7 @@ fn a_name_that_is_too_long_is_cut_and_stays_one_of_its_own() {
 #[test]
 fn a_taint_stays_since_when_it_was_and_what_is_dropped_is_named() {
     let mut devices = simple(1, 0);
-    devices[0].taints =
-        vec![Taint { key: "devgate.dev/unhealthy".to_owned(), value: None, effect: Effect::NoSchedule }];
+    devices[0].taints = vec![Taint { key: "devgate.dev/unhealthy".to_owned(), effect: Effect::NoSchedule }];
     let wanted = cut(&devices, &Counters::new(), DRIVER, NODE.0).remove(0);
     let sent = body(&wanted, None, NODE, 1);
     let mut came: ResourceSlice = sent.clone();

@@ -42,7 +42,7 @@ impl Conditions {
             *strongest.entry(key).or_insert(evicts) |= evicts;
         }
         let effect = |evicts| if evicts { Effect::NoExecute } else { Effect::NoSchedule };
-        let taint = |(key, evicts)| Taint { key: format!("{driver}/{key}"), value: None, effect: effect(evicts) };
+        let taint = |(key, evicts)| Taint { key: format!("{driver}/{key}"), effect: effect(evicts) };
         let mut taints: Vec<_> = strongest.into_iter().map(taint).collect();
         taints.sort_by_key(|taint| taint.effect != Effect::NoExecute);
         taints
