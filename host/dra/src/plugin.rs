@@ -79,28 +79,35 @@ fn with_path(uri: &Uri, path: PathAndQuery) -> Uri {
 /// The driver, as the kubelet sees it.
 pub(crate) struct Plugin(Arc<Driver>);
 
-/// Does the same for each claim, each once and all at the same time, and answers for all by `until`: what is not done by then has the
-/// error of `late`.
-async fn each<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-    claims: Vec<dra::Claim>,
-    until: Instant,
-    what: impl Fn(dra::Claim) -> F,
-    late: impl Fn() -> T + Clone + Send + 'static,
-) -> BTreeMap<String, T> {
-    let claims: BTreeMap<String, dra::Claim> = claims.into_iter().map(|claim| (claim.uid.clone(), claim)).collect();
-    let mut all: BTreeMap<String, T> = claims.keys().map(|uid| (uid.clone(), late())).collect();
-    let mut tasks = JoinSet::new();
-    for (uid, claim) in claims {
-        let (done, late) = (what(claim), late.clone());
-        tasks.spawn(async move { (uid, tokio::time::timeout_at(until, done).await.unwrap_or_else(|_| late())) });
-    }
-    while let Some(done) = tasks.join_next().await {
-        // What panicked has the other answer.
-        if let Ok((uid, answer)) = done {
-            all.insert(uid, answer);
+impl Plugin {
+    /// Does the same for each claim, each once and all at the same time, and answers for all in time: what is not done by then has the
+    /// answer of `late`.
+    async fn each<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        claims: Vec<dra::Claim>,
+        what: impl Fn(Arc<Driver>, dra::Claim) -> F,
+        late: impl Fn(String) -> T,
+    ) -> BTreeMap<String, T> {
+        let _counted = self.0.calls.count();
+        let bound = self.0.config.prepare_timeout;
+        let until = Instant::now() + bound;
+        let claims: BTreeMap<String, dra::Claim> = claims.into_iter().map(|claim| (claim.uid.clone(), claim)).collect();
+        let late = |uid: &String| (uid.clone(), late(format!("no answer within {bound:?}; it is tried again")));
+        let mut all: BTreeMap<String, T> = claims.keys().map(late).collect();
+        let mut tasks = JoinSet::new();
+        for (uid, claim) in claims {
+            let done = what(Arc::clone(&self.0), claim);
+            tasks.spawn(async move { (uid, tokio::time::timeout_at(until, done).await) });
         }
+        while let Some(done) = tasks.join_next().await {
+            // What is late or has panicked has the other answer.
+            if let Ok((uid, Ok(answer))) = done {
+                all.insert(uid, answer);
+            }
+        }
+        self.0.changed.send_replace(());
+        all
     }
-    all
 }
 
 #[tonic::async_trait]
@@ -109,13 +116,8 @@ impl DraPlugin for Plugin {
         &self,
         request: Call<dra::NodePrepareResourcesRequest>,
     ) -> Result<Answer<dra::NodePrepareResourcesResponse>, Status> {
-        let _counted = self.0.calls.count();
-        let bound = self.0.config.prepare_timeout;
-        let driver = Arc::clone(&self.0);
-        let late = move || dra::NodePrepareResourceResponse { error: late(bound), ..Default::default() };
-        let prepare = |claim| prepare(Arc::clone(&driver), claim);
-        let claims = each(request.into_inner().claims, Instant::now() + bound, prepare, late).await;
-        self.0.changed.send_replace(());
+        let late = |error| dra::NodePrepareResourceResponse { error, ..Default::default() };
+        let claims = self.each(request.into_inner().claims, prepare, late).await;
         Ok(Answer::new(dra::NodePrepareResourcesResponse { claims }))
     }
 
@@ -123,17 +125,8 @@ impl DraPlugin for Plugin {
         &self,
         request: Call<dra::NodeUnprepareResourcesRequest>,
     ) -> Result<Answer<dra::NodeUnprepareResourcesResponse>, Status> {
-        let _counted = self.0.calls.count();
-        let bound = self.0.config.prepare_timeout;
-        let driver = Arc::clone(&self.0);
-        let late = move || dra::NodeUnprepareResourceResponse { error: late(bound) };
-        let unprepare = |claim| unprepare(Arc::clone(&driver), claim);
-        let claims = each(request.into_inner().claims, Instant::now() + bound, unprepare, late).await;
-        self.0.changed.send_replace(());
+        let late = |error| dra::NodeUnprepareResourceResponse { error };
+        let claims = self.each(request.into_inner().claims, unprepare, late).await;
         Ok(Answer::new(dra::NodeUnprepareResourcesResponse { claims }))
     }
-}
-
-fn late(bound: std::time::Duration) -> String {
-    format!("no answer within {bound:?}; it is tried again")
 }
