@@ -36,17 +36,14 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Opens what is asked for.
-    ///
-    /// # Errors
-    /// Where the port cannot be had. The socket is no reason to end: it is said, and done without.
+    /// Opens what is asked for. Fails where the port cannot be had. The socket is no reason to end: it is said, and done without.
     pub(crate) async fn open(args: &MonitoringArgs, state_dir: &Path) -> anyhow::Result<Self> {
         let network = match args.listen {
             Some(address) => Some(network::listen(address).await?),
             None => None,
         };
         let path = args.status_socket.clone();
-        let local = local::Socket::open(&path).await.inspect_err(|why| {
+        let local = local::Socket::open(&path, Audience::Local).await.inspect_err(|why| {
             let path = path.display();
             tracing::warn!("status socket {path}: {why}; `devgate status` will not find this host until it can be had (--status-socket)");
         });
@@ -55,7 +52,7 @@ impl Ports {
         let failed = |why: &io::Error| {
             tracing::warn!("socket {}: {why}; no other devgate can take over from this one", socket.display());
         };
-        let standby = local::Socket::open(&socket).await.inspect_err(failed).ok();
+        let standby = local::Socket::open(&socket, Audience::Standby).await.inspect_err(failed).ok();
         Ok(Self { network, local, path, standby })
     }
 }
@@ -67,37 +64,23 @@ pub(crate) async fn wait(args: MonitoringArgs, monitored: Monitored) {
         None => None,
     };
     let path = args.status_socket;
-    let local = local::Socket::open(&path).await.ok();
+    let local = local::Socket::open(&path, Audience::Local).await.ok();
     serve(Ports { network, local, path, standby: None }, monitored).await;
 }
 
 /// Answers until it is dropped.
 pub(crate) async fn serve(ports: Ports, monitored: Monitored) {
     let Ports { network, local, path, standby } = ports;
-    let by_standby = async {
-        match standby {
-            Some(socket) => answer_all(local::OfStandby(socket), &monitored).await,
-            None => std::future::pending().await,
-        }
-    };
-    let on_network = async {
-        match network {
-            Some(listener) => answer_all(listener, &monitored).await,
-            None => std::future::pending().await,
-        }
-    };
     let on_socket = async {
         let mut socket = local;
-        loop {
-            match socket {
-                Some(socket) => return answer_all(socket, &monitored).await,
-                // In a rolling update the one before answers there until it ends.
-                None => tokio::time::sleep(AGAIN).await,
-            }
-            socket = local::Socket::open(&path).await.ok();
+        while socket.is_none() {
+            // In a rolling update the one before answers there until it ends.
+            tokio::time::sleep(AGAIN).await;
+            socket = local::Socket::open(&path, Audience::Local).await.ok();
         }
+        answer_all(socket, &monitored).await;
     };
-    tokio::join!(on_network, on_socket, by_standby);
+    tokio::join!(answer_all(network, &monitored), on_socket, answer_all(standby, &monitored));
 }
 
 /// What connections come to.
@@ -109,8 +92,9 @@ trait Listener {
     async fn next(&self) -> io::Result<(Self::Connection, Self::Peer, Audience)>;
 }
 
-/// Answers every client, until it is dropped.
-async fn answer_all(listener: impl Listener, monitored: &Monitored) {
+/// Answers every client, if there is a listener, until it is dropped.
+async fn answer_all(listener: Option<impl Listener>, monitored: &Monitored) {
+    let Some(listener) = listener else { return };
     let work = Arc::new(Semaphore::new(ANSWERS));
     accept(listener, |connection, audience| answer(connection, monitored.clone(), audience, Arc::clone(&work))).await;
 }

@@ -13,11 +13,13 @@ pub(super) struct Socket {
     listener: UnixListener,
     path: PathBuf,
     id: Option<(u64, u64)>,
+    /// As whom those are answered that may ask: `Local`, or `Standby` in the state directory, where a host that stands by asks.
+    audience: Audience,
 }
 
 impl Socket {
     /// Opens the socket, for its owner alone. One that a host left behind is replaced; one that answers is not.
-    pub(super) async fn open(path: &Path) -> io::Result<Self> {
+    pub(super) async fn open(path: &Path, audience: Audience) -> io::Result<Self> {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o755).create(dir)?;
         }
@@ -43,7 +45,7 @@ impl Socket {
         let moved =
             std::fs::set_permissions(&new, Permissions::from_mode(0o600)).and_then(|()| std::fs::rename(&new, path));
         moved.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
-        Ok(Self { listener, path: path.to_owned(), id: identity(path) })
+        Ok(Self { listener, path: path.to_owned(), id: identity(path), audience })
     }
 }
 
@@ -54,22 +56,8 @@ impl Listener for Socket {
     async fn next(&self) -> io::Result<(UnixStream, Option<u32>, Audience)> {
         let (connection, _) = self.listener.accept().await?;
         let peer = connection.peer_cred().ok().map(|peer| peer.uid());
-        let audience =
-            if may_ask(peer, rustix::process::geteuid().as_raw()) { Audience::Local } else { Audience::Unauthorized };
-        Ok((connection, peer, audience))
-    }
-}
-
-/// The same in the state directory, where a host that stands by asks.
-pub(super) struct OfStandby(pub(super) Socket);
-
-impl Listener for OfStandby {
-    type Connection = UnixStream;
-    type Peer = Option<u32>;
-
-    async fn next(&self) -> io::Result<(UnixStream, Option<u32>, Audience)> {
-        let (connection, peer, audience) = self.0.next().await?;
-        let audience = if audience == Audience::Local { Audience::Standby } else { audience };
+        let may_ask = may_ask(peer, rustix::process::geteuid().as_raw());
+        let audience = if may_ask { self.audience } else { Audience::Unauthorized };
         Ok((connection, peer, audience))
     }
 }
@@ -106,15 +94,15 @@ mod tests {
     async fn what_was_left_behind_is_replaced_and_what_answers_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deeper/status.sock");
-        let mut first = Socket::open(&path).await.unwrap();
+        let mut first = Socket::open(&path, Audience::Local).await.unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let taken = Socket::open(&path).await.err().unwrap();
+        let taken = Socket::open(&path, Audience::Local).await.err().unwrap();
         assert_eq!(taken.to_string(), "another process answers there");
         // Killed: the file stays, and no process listens.
         first.id = None;
         drop(first);
         assert!(path.exists());
-        let second = Socket::open(&path).await.unwrap();
+        let second = Socket::open(&path, Audience::Local).await.unwrap();
         drop(second);
         assert!(!path.exists());
     }
@@ -134,7 +122,7 @@ mod tests {
         };
         assert_eq!(full.kind(), ErrorKind::WouldBlock);
         let before = identity(&path);
-        assert!(Socket::open(&path).await.is_err());
+        assert!(Socket::open(&path, Audience::Local).await.is_err());
         assert_eq!(identity(&path), before);
     }
 
@@ -143,7 +131,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("precious");
         std::fs::write(&path, "precious").unwrap();
-        assert!(Socket::open(&path).await.is_err());
+        assert!(Socket::open(&path, Audience::Local).await.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     }
 }
