@@ -41,10 +41,8 @@ impl Fence {
 }
 
 /// Confines this process, which must have no other thread yet, and all that it starts later. One that began anew has its fence still: it is
-/// inherited, and each further one would count towards the sixteen that Landlock takes.
-///
-/// # Errors
-/// A filter around this process forbids it, or Landlock is required and not there.
+/// inherited, and each further one would count towards the sixteen that Landlock takes. Fails where a filter around this
+/// process forbids it, or Landlock is required and not there.
 pub(crate) fn begin(args: &RunArgs, policy: &Policy, fence: Option<Fence>) -> anyhow::Result<Fence> {
     let files = files(args, policy);
     let refused =

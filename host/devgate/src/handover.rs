@@ -110,10 +110,7 @@ impl Handover {
         Arc::new(Self { stop, in_force, fence, handed_over, keeps, has_handed_over, begins })
     }
 
-    /// Has this host finish what is under way and make way for the standby that has this id.
-    ///
-    /// # Errors
-    /// Why it goes on.
+    /// Has this host finish what is under way and make way for the standby that has this id. Fails with why it goes on.
     pub(crate) fn hand_over(&self, id: &str) -> Result<(), NotHandedOver> {
         if !(1..=MAX_ID).contains(&id.len()) || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return Err(NotHandedOver::NoId);

@@ -2,11 +2,10 @@
 
 mod asked;
 mod files;
-mod start;
 
 pub(crate) use asked::{InForce, NotReloaded, Refused, Reloads};
-pub(crate) use files::{Files, Stamps, stamps};
-pub(crate) use start::Start;
+use files::Files;
+pub(crate) use files::{Stamps, Start, stamps};
 
 use crate::cli::{ReloadArgs, RunArgs};
 use crate::components::Components;
@@ -62,13 +61,13 @@ pub(crate) struct Reloader {
     again: Option<Instant>,
     in_force: watch::Sender<InForce>,
     /// What callers of the protocol of 2017 get by it.
-    types: watch::Sender<Types>,
+    pub(crate) types: watch::Sender<Types>,
     /// Drivers of dynamic resource allocation that it has.
-    drivers: watch::Sender<BTreeSet<String>>,
+    pub(crate) drivers: watch::Sender<BTreeSet<String>>,
     /// Which leases end with their containers by it.
-    releases: watch::Sender<Releases>,
+    pub(crate) releases: watch::Sender<Releases>,
     /// What stands in its files.
-    texts: watch::Sender<Arc<Texts>>,
+    pub(crate) texts: watch::Sender<Arc<Texts>>,
     asked: mpsc::Receiver<Asked>,
     ask: mpsc::Sender<Asked>,
 }
@@ -103,26 +102,6 @@ impl Reloader {
             asked,
             ask,
         }
-    }
-
-    /// What callers of the protocol of 2017 get by the policy in force.
-    pub(crate) fn types(&self) -> watch::Receiver<Types> {
-        self.types.subscribe()
-    }
-
-    /// The drivers of dynamic resource allocation that the policy in force has.
-    pub(crate) fn drivers(&self) -> watch::Receiver<BTreeSet<String>> {
-        self.drivers.subscribe()
-    }
-
-    /// Which leases end with their containers by the policy in force.
-    pub(crate) fn releases(&self) -> watch::Receiver<Releases> {
-        self.releases.subscribe()
-    }
-
-    /// What stands in the files of the policy in force.
-    pub(crate) fn texts(&self) -> watch::Receiver<Arc<Texts>> {
-        self.texts.subscribe()
     }
 
     /// The end of it that others hold.

@@ -201,7 +201,7 @@ async fn serve(
     let failures = plugins.failures();
     plugins.label_in(&args.nfd_dir);
     let mut reloader = Reloader::new(args, (&policy, texts), components, seen, hangup);
-    let handover = Handover::new(handed_over, stop.clone(), reloader.texts(), fence.clone());
+    let handover = Handover::new(handed_over, stop.clone(), reloader.texts.subscribe(), fence.clone());
     let keeper = Arc::new(Keeper::new(KeeperConfig {
         devices: plugins.devices(),
         node: node.clone(),
@@ -210,18 +210,18 @@ async fn serve(
         hook: std::env::current_exe().ok().map(|program| ReleaseHook {
             program,
             socket: args.monitoring.status_socket.clone(),
-            releases: reloader.releases(),
+            releases: reloader.releases.subscribe(),
         }),
     }));
     let requests = Requests {
         devices: plugins.devices(),
-        types: reloader.types(),
+        types: reloader.types.subscribe(),
         state_dir: args.state_dir.clone(),
         turn: tokio::sync::Mutex::default(),
     };
     requests.catch_up().await;
     let (judge, judged) = tokio::sync::watch::channel(None);
-    let drivers = front_ends::drivers(args, &keeper, reloader.drivers(), judged);
+    let drivers = front_ends::drivers(args, &keeper, reloader.drivers.subscribe(), judged);
     let monitored = Monitored::Serves(Arc::new(Serving {
         plugins: plugins.status_reader(),
         front_end: config.watch.clone(),

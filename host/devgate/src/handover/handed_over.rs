@@ -100,10 +100,7 @@ impl HandedOver {
         policy::parse(self.note.to.as_ref()?.policy.clone()?).ok()
     }
 
-    /// Notes that it hands over, with what is in force.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
+    /// Notes that it hands over, with what is in force. Fails where that cannot be written.
     pub(super) fn note(&self, id: &str, in_force: &Texts, fence: &Fence) -> io::Result<()> {
         let before = self.note.to.as_ref().filter(|to| to.id == id).map_or(0, |to| to.times);
         let process = process().ok_or_else(|| io::Error::other("/proc does not say which process this is"))?;
@@ -113,10 +110,7 @@ impl HandedOver {
         self.write(&Note { to: Some(to), id: self.note.id.clone() })
     }
 
-    /// Forgets the policy of then: a host that came back follows its files again.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
+    /// Forgets the policy of then: a host that came back follows its files again. Fails where that cannot be written.
     pub(crate) fn forget_policy(&self) -> io::Result<()> {
         let Some(to) = self.note.to.clone().filter(|to| to.policy.is_some()) else { return Ok(()) };
         self.write(&Note { to: Some(To { policy: None, ..to }), id: self.note.id.clone() })

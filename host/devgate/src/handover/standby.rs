@@ -60,13 +60,6 @@ struct Trial {
     progress: Arc<Progress>,
 }
 
-/// What the host that serves says.
-enum Answer {
-    Yes,
-    /// It cannot be asked.
-    Unable,
-}
-
 impl Standby {
     /// A host that asks to take over, if it was told to and did not hand over itself. The calling thread is to look at the state directory.
     pub(crate) fn new(args: &RunArgs, node: &Node, sources: Sources, handed_over: &mut HandedOver) -> Self {
@@ -126,8 +119,8 @@ impl Trial {
         let (mut said, mut pause) = (String::new(), AGAIN.0);
         loop {
             match self.once().await {
-                Ok(Answer::Unable) => {}
-                Ok(Answer::Yes) => {
+                Ok(false) => {}
+                Ok(true) => {
                     tokio::time::sleep(ENDS).await;
                     self.progress.tried.lock().take();
                     tracing::warn!(
@@ -148,7 +141,8 @@ impl Trial {
         }
     }
 
-    async fn once(&self) -> anyhow::Result<Answer> {
+    /// Whether the host that serves says yes; it may be one that cannot be asked.
+    async fn once(&self) -> anyhow::Result<bool> {
         // First: loading takes longest, and what is found is to be of now.
         let (args, node, sources) = (self.args.clone(), self.node.clone(), self.sources);
         let mut looking = tokio::task::spawn_blocking(move || Looked::at(&args, &node, sources));
@@ -165,7 +159,7 @@ impl Trial {
             looked.surveyed.iter().filter_map(|plugin| Some((plugin.name.clone(), failure(plugin)?))).collect();
         if self.is_unable().await? {
             self.found_out(&fails)?;
-            return Ok(Answer::Unable);
+            return Ok(false);
         }
         let socket = self.socket();
         let offered: Offered = ask::status_of(&socket).await.context("the devgate that serves cannot be asked")?;
@@ -181,7 +175,7 @@ impl Trial {
         }
         taken?;
         tracing::info!("the devgate that serves hands over");
-        Ok(Answer::Yes)
+        Ok(true)
     }
 
     /// Whether the host that serves has no socket on which it could be asked, as a version without `--take-over` has not.

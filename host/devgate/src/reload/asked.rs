@@ -82,10 +82,7 @@ impl Reloads {
         self.in_force.borrow().clone()
     }
 
-    /// Asks for a reload and waits for what becomes of it.
-    ///
-    /// # Errors
-    /// Why it was refused, or that the host is stopping.
+    /// Asks for a reload and waits for what becomes of it. Fails with why it was refused, or that the host is stopping.
     pub(crate) async fn ask(&self, forced: bool) -> Result<String, NotReloaded> {
         let (answer, answered) = oneshot::channel();
         // Where the reloader is gone, so is its end of the answer.

@@ -1,7 +1,8 @@
-//! The files that a policy consists of and names, and whether they are the same as before.
+//! The files that a policy consists of and names, what a host begins with of them, and whether they are the same as before.
 
 use crate::cli::RunArgs;
 use crate::components::Components;
+use crate::policy::{self, Texts};
 use devgate_policy::Policy;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub(crate) type Stamps = Vec<(PathBuf, Stamp)>;
 
 /// Which files to look at.
 #[derive(Debug, Clone)]
-pub(crate) struct Files {
+pub(super) struct Files {
     policy: Vec<PathBuf>,
     components: Vec<PathBuf>,
 }
@@ -29,7 +30,7 @@ impl Files {
     }
 
     /// Those that a policy is read from with these arguments, without components.
-    pub(crate) fn of_policy(args: &RunArgs) -> Self {
+    pub(super) fn of_policy(args: &RunArgs) -> Self {
         Self { policy: args.policy.clone(), components: Vec::new() }
     }
 
@@ -40,12 +41,12 @@ impl Files {
     }
 
     /// Looks at all of them. Links are followed: a ConfigMap's volume swaps one.
-    pub(crate) fn look(&self) -> Stamps {
+    pub(super) fn look(&self) -> Stamps {
         let mut paths: Vec<PathBuf> = Vec::new();
         for path in &self.policy {
             // What cannot be listed has no files; that it has none now is seen.
             paths.push(path.clone());
-            paths.extend(crate::policy::files(path).unwrap_or_default());
+            paths.extend(policy::files(path).unwrap_or_default());
         }
         paths.extend(self.components.iter().cloned());
         stamps(paths)
@@ -68,6 +69,23 @@ fn stamp(path: &Path) -> Stamp {
         return Some((at.dev(), 0, 0, 0, 0));
     }
     Some((at.dev(), at.ino(), at.mtime(), at.mtime_nsec(), at.len()))
+}
+
+/// A policy with what it was read from.
+pub(crate) struct Start {
+    pub(crate) policy: Policy,
+    pub(crate) texts: Texts,
+    /// Its files when they were looked at; none where they are to be judged as any other change.
+    pub(crate) seen: Stamps,
+}
+
+impl Start {
+    /// What the files say now. Fails with what is wrong with them.
+    pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
+        let seen = Files::of_policy(args).look();
+        let (policy, texts) = policy::read_texts(&args.policy)?;
+        Ok(Self { policy, texts, seen })
+    }
 }
 
 #[cfg(test)]

@@ -25,10 +25,7 @@ const ORDER_PATIENCE: Duration = Duration::from_secs(60);
 /// The largest answer: a hundred thousand devices with their reasons.
 const MAX_ANSWER: usize = 256 << 20;
 
-/// What the host behind this socket says.
-///
-/// # Errors
-/// Where no host answers, or it says no: what that means and what to do.
+/// What the host behind this socket says. Fails where no host answers, or it says no: with what that means and what to do.
 pub async fn ask(socket: &Path) -> anyhow::Result<Report> {
     status_of(socket).await.map(Report::judged)
 }
@@ -46,10 +43,7 @@ pub enum Reload {
     Refused(String),
 }
 
-/// Asks for a reload, which takes as long as components take to compile.
-///
-/// # Errors
-/// As [`ask`].
+/// Asks for a reload, which takes as long as components take to compile. Fails as [`ask`] does.
 pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     let path = if forced { "/reload?force" } else { "/reload" };
     let (status, body) = answered(socket, Method::POST, path, Bytes::new(), RELOAD_PATIENCE).await?;
@@ -61,10 +55,7 @@ pub async fn reload(socket: &Path, forced: bool) -> anyhow::Result<Reload> {
     }
 }
 
-/// What the host behind this socket says, as far as another version reads it.
-///
-/// # Errors
-/// As [`ask`].
+/// What the host behind this socket says, as far as another version reads it. Fails as [`ask`] does.
 pub(crate) async fn status_of<T: DeserializeOwned>(socket: &Path) -> anyhow::Result<T> {
     let (status, body) = answered(socket, Method::GET, "/status", Bytes::new(), TIMEOUT).await?;
     match status {
@@ -91,10 +82,7 @@ pub(crate) enum NotTaken {
     NoAnswer(anyhow::Error),
 }
 
-/// Asks a host to hand over to this one.
-///
-/// # Errors
-/// Why it does not, or is not known to.
+/// Asks a host to hand over to this one. Fails with why it does not, or is not known to.
 pub(crate) async fn take_over(socket: &Path, path: &str) -> Result<(), NotTaken> {
     match answered(socket, Method::POST, path, Bytes::new(), TIMEOUT).await {
         Ok((StatusCode::OK, _)) => Ok(()),
@@ -103,10 +91,7 @@ pub(crate) async fn take_over(socket: &Path, path: &str) -> Result<(), NotTaken>
     }
 }
 
-/// Whether a process listens on this socket; nobody does where it is not there.
-///
-/// # Errors
-/// Where that cannot be seen.
+/// Whether a process listens on this socket; nobody does where it is not there. Fails where that cannot be seen.
 pub(crate) async fn is_answered(socket: &Path) -> std::io::Result<bool> {
     match UnixStream::connect(socket).await {
         Ok(_) => Ok(true),
@@ -120,10 +105,7 @@ pub(crate) fn block_on<F: Future>(what: F) -> anyhow::Result<F::Output> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(what))
 }
 
-/// Has the host do something, and says what comes of it.
-///
-/// # Errors
-/// As [`ask`]; what it refuses ends the command with [`exit::FOUND`].
+/// Has the host do something, and says what comes of it. Fails as [`ask`] does; what it refuses ends the command with [`exit::FOUND`].
 pub(crate) fn order<T: DeserializeOwned>(socket: &Path, path: &str, what: &impl Serialize) -> anyhow::Result<T> {
     let what = serde_json::to_vec(what).context("write JSON")?;
     let (status, body) = block_on(answered(socket, Method::POST, path, what.into(), ORDER_PATIENCE))??;
