@@ -1,6 +1,7 @@
 //! Hands components to what runs them, with what the policy grants.
 
 use crate::components::Components;
+use crate::progress::Progress;
 use crate::reload::stamps;
 use devgate_core::{LoadFailure, Loader};
 use devgate_policy::{ComponentSource, PluginPolicy};
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct ComponentLoader {
     runners: Runners,
     components: Components,
+    /// Whether it says what it loads where that takes a while: compiling a language's whole runtime takes seconds.
+    pub(crate) says_progress: bool,
     ready: Mutex<BTreeMap<PluginName, Ready>>,
 }
 
@@ -28,7 +31,7 @@ struct Ready {
 impl ComponentLoader {
     /// A loader for these components.
     pub fn new(runners: Runners, components: Components) -> Self {
-        Self { runners, components, ready: Mutex::default() }
+        Self { runners, components, says_progress: false, ready: Mutex::default() }
     }
 
     /// Loads what plugins name, for who asks for just that next.
@@ -59,6 +62,11 @@ impl Loader for ComponentLoader {
         if let Some(ready) = ready.filter(|ready| ready.loaded_by == *policy) {
             return Ok(ready.component);
         }
+        let _progress = self.says_progress.then(|| {
+            let (components, of) = (self.components.clone(), policy.clone());
+            let what = format!("loading the component of plugin {}", policy.name);
+            Progress::following(what, move || components.progress(&of))
+        });
         let (what, sha256) = match &policy.component {
             ComponentSource::File { sha256, .. } => ("file", *sha256),
             // The bytes are those of the artifact's digest.

@@ -15,29 +15,19 @@ pub type OpenNode = fn(&Path) -> anyhow::Result<Node>;
 pub type LookAtConfig = fn(component: &[u8], config: &serde_json::Value) -> Vec<ConfigProblem>;
 
 /// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigProblem {
     /// With the schema itself, so that nothing can be said of the `config`.
+    #[error("config is not looked at: the schema of it that the component carries {0}")]
     Schema(String),
     /// With the `config`.
+    #[error("config{}{at}: {why}", if at.is_empty() { "" } else { " at " })]
     Config {
         /// Where, as a JSON pointer; empty for the whole.
         at: String,
         /// For people.
         why: String,
     },
-}
-
-impl Display for ConfigProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Schema(why) => {
-                write!(f, "config is not looked at: the schema of it that the component carries {why}")
-            }
-            Self::Config { at, why } if at.is_empty() => write!(f, "config: {why}"),
-            Self::Config { at, why } => write!(f, "config at {at}: {why}"),
-        }
-    }
 }
 
 /// What an earlier version does not know of a file of the policy: by line, for people. Fails for a version that is not known here.

@@ -1,10 +1,6 @@
 //! What a command says while the admin waits for it: on standard error, and only about what takes longer than a second.
 
-use devgate_core::{LoadFailure, Loader};
-use devgate_policy::PluginPolicy;
-use devgate_types::component::Component;
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -40,21 +36,5 @@ impl Progress {
     /// Begins something, to be named as in `devgate: loading vendor.wasm …`.
     pub fn begin(what: String) -> Self {
         Self::following(what, || None)
-    }
-}
-
-/// A loader that says what it loads where that takes a while: compiling a language's whole runtime takes seconds.
-pub struct ProgressLoader<L>(pub Arc<L>);
-
-impl<L: Loader> Loader for ProgressLoader<L> {
-    fn load(&self, policy: &PluginPolicy) -> Result<Arc<dyn Component>, LoadFailure> {
-        let (loader, of) = (Arc::clone(&self.0), policy.clone());
-        let what = format!("loading the component of plugin {}", policy.name);
-        let _progress = Progress::following(what, move || loader.progress(&of));
-        self.0.load(policy)
-    }
-
-    fn digest(&self, policy: &PluginPolicy) -> Result<Option<[u8; 32]>, LoadFailure> {
-        self.0.digest(policy)
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::components::Components;
 use crate::loader::ComponentLoader;
-use crate::progress::ProgressLoader;
 use devgate_core::{GrantedNode, Line, Surveyed};
 use devgate_node::Node;
 use devgate_policy::Policy;
@@ -10,11 +9,11 @@ use devgate_runner::Runners;
 use devgate_types::component::LogLevel;
 use devgate_types::{PluginName, escape};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// Loads each component and asks it once for its devices and their health.
 pub(crate) fn survey(runners: Runners, components: Components, policy: &Policy, node: &Node) -> Vec<Surveyed> {
-    let loader = ProgressLoader(Arc::new(ComponentLoader::new(runners, components)));
+    let mut loader = ComponentLoader::new(runners, components);
+    loader.says_progress = true;
     devgate_core::survey(policy, node, &loader)
 }
 
