@@ -11,7 +11,8 @@ use devgate_device_plugin::front_end;
 use devgate_types::escape;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use tokio::net::UnixStream;
@@ -67,9 +68,10 @@ fn refuse(why: String) -> anyhow::Error {
     exit::with_code(exit::FOUND, why)
 }
 
-/// The node cannot be looked at.
-fn unseen(why: String) -> anyhow::Error {
-    exit::with_code(exit::NODE, why)
+/// Something of the node cannot be looked at.
+fn unseen(what: &str, path: &Path, why: impl Display, option: &str) -> anyhow::Error {
+    let path = path.display();
+    exit::with_code(exit::NODE, format!("{what} {path}: {why}; be root, or name another one with --{option}"))
 }
 
 async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
@@ -77,19 +79,14 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
     // All that could refuse it comes before anything is removed.
     let has_socket = is_left_behind(&args.status_socket).await?;
     let kubelet_dir = &args.kubelet.kubelet_dir;
-    let mut sockets = front_end::left_behind(kubelet_dir).await.map_err(|error| {
-        let dir = kubelet_dir.display();
-        unseen(format!("directory {dir}: cannot be read: {error}; be root, or name another one with --kubelet-dir"))
-    })?;
-    let registry = args.plugins_registry_dir.display();
+    let unread = |dir, error: io::Error, option| unseen("directory", dir, format!("cannot be read: {error}"), option);
+    let sockets = front_end::left_behind(kubelet_dir).await;
+    let mut sockets = sockets.map_err(|error| unread(kubelet_dir, error, "kubelet-dir"))?;
+    let registry = &args.plugins_registry_dir;
     // Where that is not known, none is known: those that are no driver's for sure stay.
     let drivers = Recorded::read(&args.state_dir).map(|recorded| recorded.claims().map(|claim| claim.driver).collect());
-    let of_drivers = devgate_dra::left_behind(&args.plugins_registry_dir, &drivers.unwrap_or_default()).await;
-    let of_drivers = of_drivers.map_err(|error| {
-        unseen(format!(
-            "directory {registry}: cannot be read: {error}; be root, or name another one with --plugins-registry-dir"
-        ))
-    })?;
+    let of_drivers = devgate_dra::left_behind(registry, &drivers.unwrap_or_default()).await;
+    let of_drivers = of_drivers.map_err(|error| unread(registry, error, "plugins-registry-dir"))?;
     sockets.dead.extend(of_drivers.dead);
     sockets.alive.extend(of_drivers.alive);
     if let Some(alive) = sockets.alive.first() {
@@ -104,9 +101,7 @@ async fn clean(args: &CleanupArgs) -> anyhow::Result<Vec<Leftover>> {
         StateDirLock::of_cleanup(&args.state_dir, state.is_some() && !args.dry_run).map_err(|why| match why {
             NotLocked::Used => refuse(format!("state directory {dir}: {why}")),
             NotLocked::NoFile(_) => exit::of_state_dir(exit::NODE, &args.state_dir, format!("{why}; remove that")),
-            NotLocked::Unknown(_) => {
-                unseen(format!("state directory {dir}: {why}; be root, or name another one with --state-dir"))
-            }
+            NotLocked::Unknown(_) => unseen("state directory", &args.state_dir, why, "state-dir"),
         })?;
     // It would begin with what is left here, a moment after the host that it waited for has ended.
     if StateDirLock::is_awaited(&args.state_dir) {
@@ -175,11 +170,7 @@ async fn is_left_behind(path: &Path) -> anyhow::Result<bool> {
         // What is no socket is no host's, and stays.
         Ok(_) => return Ok(false),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(error) => {
-            return Err(unseen(format!(
-                "status socket {shown}: {error}; be root, or name another one with --status-socket"
-            )));
-        }
+        Err(error) => return Err(unseen("status socket", path, error, "status-socket")),
     }
     match UnixStream::connect(path).await {
         Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => Ok(true),
