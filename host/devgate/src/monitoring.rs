@@ -9,6 +9,7 @@ mod ports;
 mod process;
 
 pub(crate) use conditions::{About, ActiveCondition, Condition, unpublished, unregistered};
+pub(crate) use http::NO_PAGE;
 pub(crate) use ports::{Ports, serve, wait};
 
 use crate::confinement::Fence;
@@ -139,10 +140,7 @@ impl Monitored {
         matches!(self, Self::Waits { is_ready, .. } if is_ready.load(Ordering::SeqCst))
     }
 
-    /// Has this host make way for the standby that has this id.
-    ///
-    /// # Errors
-    /// Why it goes on.
+    /// Has this host make way for the standby that has this id. Fails with why it goes on.
     pub(crate) fn hand_over(&self, id: &str) -> Result<(), NotHandedOver> {
         match self {
             Self::Waits { why, .. } => Err(NotHandedOver::Waits(Arc::clone(why))),
@@ -156,10 +154,7 @@ impl Monitored {
         }
     }
 
-    /// Has the policy read again, and waits for what becomes of it.
-    ///
-    /// # Errors
-    /// Why it was refused.
+    /// Has the policy read again, and waits for what becomes of it. Fails with why it was refused.
     pub(crate) async fn reload(&self, forced: bool) -> Result<String, NotReloaded> {
         match self {
             Self::Waits { why, .. } => Err(NotReloaded::Waits(Arc::clone(why))),

@@ -21,7 +21,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
 const ONLY_GET: &str = "only GET is answered\n";
-const NO_PAGE: &str = "there is no such page\n";
+/// What is said of a path that there is not.
+pub(crate) const NO_PAGE: &str = "there is no such page\n";
 
 /// How long a connection may last, whatever it does.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -143,14 +144,11 @@ async fn order(request: Request<Incoming>, monitored: &Monitored) -> Response<Fu
             Err(why) => said(StatusCode::CONFLICT, &format!("{why}\n")),
         };
     }
-    let answered = match monitored {
-        Monitored::Waits { why, .. } => Some((StatusCode::CONFLICT, why.to_string())),
+    let (status, text) = match monitored {
+        Monitored::Waits { why, .. } => (StatusCode::CONFLICT, why.to_string()),
         Monitored::Serves(serving) => cdi::answer(&path, request.into_body(), serving).await,
     };
-    match answered {
-        Some((status, text)) => said(status, &text),
-        None => said(StatusCode::NOT_FOUND, NO_PAGE),
-    }
+    said(status, &text)
 }
 
 fn make(path: &str, monitored: &Monitored, audience: Audience) -> Response<Full<Bytes>> {
