@@ -107,7 +107,7 @@ pub(crate) fn conform(args: &ConformArgs) -> anyhow::Result<u8> {
         known(only)?;
     }
     let key = args.attest.as_deref().map(SigningKey::read).transpose()?;
-    let policy = policy::read_of(&args.place)?;
+    let (policy, _) = policy::read_of(&args.place)?;
     let root = &args.place.node_root;
     let opened = crate::node::either(root)?;
     let Opened::Recorded(node) = opened else {

@@ -85,10 +85,7 @@ pub(crate) fn cdi(args: &CdiArgs, sources: Sources) -> Result<u8> {
         }
         CdiAction::Leases { output, host } => {
             let leases: Vec<Lease> = host.ask("/cdi/leases", &())?;
-            match output {
-                Output::Json => output::print_json(&leases)?,
-                Output::Text => output::print(&table(&leases))?,
-            }
+            output::show(*output, &leases, |leases| table(leases))?;
         }
         CdiAction::Generate(args) => return generate::generate(args, sources),
         CdiAction::Check { dirs, output } => return show(dirs, *output),
@@ -144,10 +141,7 @@ fn show(dirs: &[PathBuf], form: Output) -> Result<u8> {
     let node = node::open_live(Path::new("/"))?;
     let mut checked = check(dirs, &node).map_err(|why| exit::with_code(exit::NODE, format!("CDI directory {why}")))?;
     podman::look(dirs, &mut checked);
-    match form {
-        Output::Json => output::print_json(&checked)?,
-        Output::Text => output::print(&text(&checked))?,
-    }
+    output::show(form, &checked, text)?;
     Ok(if checked.findings.is_empty() { exit::OK } else { exit::FOUND })
 }
 

@@ -13,7 +13,7 @@ mod running;
 mod text;
 mod texts;
 
-use crate::cli::{CheckArgs, Output};
+use crate::cli::CheckArgs;
 use crate::confinement::Fence;
 use crate::node::Sources;
 use crate::{exit, output, policy};
@@ -73,16 +73,13 @@ pub(crate) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
         return nodes::check(args, sources);
     }
     let report = report(args, &args.place.node_root, sources.runners(None)?, sources)?;
-    match args.output {
-        Output::Text => output::print(&text::of(&report))?,
-        Output::Json => output::print_json(&report)?,
-    }
+    output::show(args.output, &report, text::of)?;
     Ok(report.counts.exit_code(args.strict))
 }
 
 /// Of the node at a root.
 fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> anyhow::Result<Report> {
-    let (policy, texts) = policy::read_texts_of(&args.place)?;
+    let (policy, texts) = policy::read_of(&args.place)?;
     let node = (sources.node)(root)?;
     if !node.has_devices() && !node.is_recorded() {
         return Err(exit::with_code(

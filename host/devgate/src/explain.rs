@@ -8,7 +8,7 @@ mod unit;
 
 pub use find::named;
 
-use crate::cli::{ExplainArgs, Output};
+use crate::cli::ExplainArgs;
 use crate::monitoring::Report;
 use crate::node::Sources;
 use crate::status::ask;
@@ -59,14 +59,9 @@ struct World {
 pub(crate) fn explain(args: &ExplainArgs, sources: Sources) -> anyhow::Result<u8> {
     let world = World::look(args, sources)?;
     let explanation = world.explain(&args.what)?;
-    match args.output {
-        Output::Text => {
-            let next = format!("\nnext: {} check --run{}\n", output::program(), args.place.options());
-            let next = if explanation.offered { "" } else { &next };
-            output::print(&(text::of_explanation(&explanation) + next))?;
-        }
-        Output::Json => output::print_json(&explanation)?,
-    }
+    let next = format!("\nnext: {} check --run{}\n", output::program(), args.place.options());
+    let next = if explanation.offered { "" } else { &next };
+    output::show(args.output, &explanation, |it| text::of_explanation(it) + next)?;
     Ok(if explanation.offered { exit::OK } else { exit::FOUND })
 }
 
@@ -74,7 +69,7 @@ impl World {
     fn look(args: &ExplainArgs, sources: Sources) -> anyhow::Result<Self> {
         let running = args.running().and_then(|socket| ask_running(&socket));
         let args = &args.place;
-        let policy = policy::read_of(args)?;
+        let (policy, _) = policy::read_of(args)?;
         let node = (sources.node)(&args.node_root)?;
         let components = args.looking((sources.puller)());
         Ok(Self { surveyed: survey(sources.runners(None)?, components, &policy, &node), policy, node, running })

@@ -1,5 +1,6 @@
 //! What commands show on standard output.
 
+use crate::cli::Output;
 use anyhow::Context;
 use clap::builder::styling::{AnsiColor, Style};
 use std::io::{ErrorKind, Write};
@@ -30,6 +31,14 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value).context("write JSON")?;
     print(&format!("{text}\n"))
+}
+
+/// A command's answer in the form that was asked for.
+pub(crate) fn show<T: serde::Serialize>(form: Output, what: &T, text: impl FnOnce(&T) -> String) -> anyhow::Result<()> {
+    match form {
+        Output::Text => print(&text(what)),
+        Output::Json => print_json(what),
+    }
 }
 
 /// Writes all of a file or nothing: a host that reads components when they change must not see half of one.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What stands in the files of a policy, in their order, each behind the file's name.
-pub(crate) type Texts = Vec<(String, String)>;
+pub type Texts = Vec<(String, String)>;
 
 /// Reads and parses the policy from files and directories. What is wrong is told of all of them, those that can be read.
 pub fn read(paths: &[PathBuf]) -> anyhow::Result<Policy> {
@@ -46,12 +46,7 @@ pub(crate) fn read_texts(paths: &[PathBuf]) -> anyhow::Result<(Policy, Texts)> {
 }
 
 /// The same for a command that looks at a policy. Where that is wrong, the last line is the command that says whether it still is.
-pub fn read_of(place: &PlaceArgs) -> anyhow::Result<Policy> {
-    read_texts_of(place).map(|(policy, _)| policy)
-}
-
-/// The same with what stands in the files.
-pub(crate) fn read_texts_of(place: &PlaceArgs) -> anyhow::Result<(Policy, Texts)> {
+pub fn read_of(place: &PlaceArgs) -> anyhow::Result<(Policy, Texts)> {
     let next = || format!("next: {} check{}", output::program(), place.options());
     read_texts(&place.policy).map_err(|error| exit::with_code(exit::POLICY, format!("{error:#}\n{}", next())))
 }

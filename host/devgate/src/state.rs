@@ -44,14 +44,8 @@ pub(crate) fn state(args: &StateArgs) -> Result<u8> {
 fn list(dir: &Path, form: Output) -> Result<u8> {
     let recorded = read(dir)?;
     let list = List { allocations: recorded.allocations().collect(), incomplete: recorded.incomplete };
-    match form {
-        Output::Json => output::print_json(&list)?,
-        Output::Text => output::print(&text(&list))?,
-    }
-    Ok(match list.incomplete {
-        Some(_) => exit::FOUND,
-        None => exit::OK,
-    })
+    output::show(form, &list, text)?;
+    Ok(if list.incomplete.is_some() { exit::FOUND } else { exit::OK })
 }
 
 fn text(list: &List) -> String {

@@ -32,7 +32,7 @@ struct FoundUnits {
 
 /// Runs the command.
 pub(super) fn generate(args: &GenerateArgs, sources: Sources) -> Result<u8> {
-    let policy = policy::read_of(&args.place)?;
+    let (policy, _) = policy::read_of(&args.place)?;
     let node = (sources.node)(&args.place.node_root)?;
     let components = args.place.looking((sources.puller)());
     let loader = ComponentLoader::new(sources.runners(None)?, components);

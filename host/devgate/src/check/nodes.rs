@@ -3,7 +3,7 @@
 use super::finding::{Counts, Finding};
 use super::text::finding_line;
 use super::{Report, report};
-use crate::cli::{CheckArgs, Output};
+use crate::cli::CheckArgs;
 use crate::node::{Sources, recorded_name, recordings};
 use crate::output;
 use crate::output::{count, program};
@@ -53,10 +53,7 @@ pub(super) fn check(args: &CheckArgs, sources: Sources) -> anyhow::Result<u8> {
         reports.push((recorded_name(&file), report(args, &file, sources.runners(Some(code))?, sources)?));
     }
     let report = NodesReport::of(&reports);
-    match args.output {
-        Output::Text => output::print(&report.text())?,
-        Output::Json => output::print_json(&report)?,
-    }
+    output::show(args.output, &report, NodesReport::text)?;
     Ok(report.counts.exit_code(args.strict))
 }
 
