@@ -2,10 +2,12 @@
 //! last, and goes first.
 
 use crate::driver::Driver;
-use crate::plugin::Methods;
-use crate::registration::Registrar;
+use crate::plugin::{Methods, SERVICES};
 use crate::status::Phase;
-use devgate_kubelet::api::registration::registration_server::RegistrationServer;
+use devgate_kubelet::api::registration::registration_server::{Registration, RegistrationServer};
+use devgate_kubelet::api::registration::{
+    DRA, InfoRequest, PluginInfo, RegistrationStatus, RegistrationStatusResponse,
+};
 use devgate_kubelet::gauge::Gauge;
 use devgate_kubelet::served::Served;
 use devgate_types::escape;
@@ -15,6 +17,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
 
 /// A socket is not as it should be.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +94,30 @@ impl Sockets {
             self.registration = Some(served.map_err(SocketFailed::of(&paths.registration))?);
         }
         Ok(())
+    }
+}
+
+/// What the kubelet asks on a registration socket: who is there, and where.
+struct Registrar(Arc<Driver>);
+
+#[tonic::async_trait]
+impl Registration for Registrar {
+    async fn get_info(&self, _: Request<InfoRequest>) -> Result<Response<PluginInfo>, Status> {
+        Ok(Response::new(PluginInfo {
+            r#type: DRA.to_owned(),
+            name: self.0.name.clone(),
+            endpoint: self.0.paths.service.display().to_string(),
+            supported_versions: SERVICES.map(str::to_owned).to_vec(),
+        }))
+    }
+
+    async fn notify_registration_status(
+        &self,
+        request: Request<RegistrationStatus>,
+    ) -> Result<Response<RegistrationStatusResponse>, Status> {
+        let RegistrationStatus { plugin_registered, error } = request.into_inner();
+        self.0.notified(plugin_registered, &error);
+        Ok(Response::new(RegistrationStatusResponse {}))
     }
 }
 
