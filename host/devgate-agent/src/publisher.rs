@@ -124,11 +124,11 @@ impl Publisher {
     fn answer(&mut self, name: &str) {
         let Some(driver) = self.drivers.get_mut(name) else { return };
         let outage = self.outage.as_deref().filter(|_| !self.is_listed);
-        let Some(answer) = driver.answer(name, &self.dropped, outage) else { return };
         let Some((_, to)) = &self.host else { return };
+        let Some(answer) = driver.answer(name, &self.dropped, outage) else { return };
         match to.try_send(answer) {
-            Ok(()) => driver.is_told(),
-            // The connection ends with its last sender, and the host comes anew.
+            Ok(()) => {}
+            // The connection ends with its last sender, and the host comes anew with what it has.
             Err(TrySendError::Full(_)) => {
                 tracing::warn!("host: does not read what it is told, and is disconnected");
                 self.host = None;

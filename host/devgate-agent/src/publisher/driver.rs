@@ -35,7 +35,6 @@ pub(crate) struct Driver {
     /// Whether the host waits for an answer.
     owes: bool,
     told: Option<FromAgent>,
-    telling: Option<FromAgent>,
 }
 
 impl Driver {
@@ -120,7 +119,7 @@ impl Driver {
         }
     }
 
-    /// What the host is to be told; nothing where it knows it, or it is under way.
+    /// What the host is to be told, which it knows then; nothing where it knows it, or it is under way.
     pub(crate) fn answer(
         &mut self,
         name: &str,
@@ -140,14 +139,8 @@ impl Driver {
         if !self.owes && self.told.as_ref() == Some(&answer) {
             return None;
         }
-        self.telling = Some(answer.clone());
+        (self.owes, self.told) = (false, Some(answer.clone()));
         Some(answer)
-    }
-
-    /// The answer is on its way.
-    pub(crate) fn is_told(&mut self) {
-        self.owes = false;
-        self.told = self.telling.take();
     }
 }
 

@@ -8,7 +8,7 @@ use devgate_types::Bucket;
 use k8s_openapi::api::core::v1::{self, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -96,37 +96,31 @@ impl NodeCondition {
         let says = Says { status: "Unknown", reason: reason.to_owned(), message: message.to_owned() };
         if self.written.is_none() && self.looked.is_none_or(|at| at.elapsed() >= HEARTBEAT) {
             self.looked = Some(Instant::now());
-            if let Err(failure) = self.take_over(says).await {
+            let is_left = |there: &v1::NodeCondition| {
+                let since =
+                    there.last_heartbeat_time.as_ref().map(|at| Timestamp::now().as_second() - at.0.as_second());
+                there.status != "Unknown" && since.is_none_or(|since| since > 2 * HEARTBEAT.as_secs().cast_signed())
+            };
+            if let Err(failure) = self.write_over(is_left, says).await {
                 self.failed(&failure);
             }
             return;
         }
         let Some(written) = self.written.take_if(|written| written.says.status != "Unknown") else { return };
-        if let Err(failure) = self.take_back(&written, says).await {
+        let is_own = |there: &v1::NodeCondition| {
+            json!(there.last_heartbeat_time) == written.heartbeat
+                && there.message.as_ref() == Some(&written.says.message)
+        };
+        if let Err(failure) = self.write_over(is_own, says).await {
             self.written = Some(written);
             self.failed(&failure);
         }
     }
 
-    async fn take_over(&mut self, says: Says) -> Result<(), Failure> {
+    /// Writes it over one that is there and is meant, if that is still as it was read.
+    async fn write_over(&mut self, is_meant: impl Fn(&v1::NodeCondition) -> bool, says: Says) -> Result<(), Failure> {
         let node = self.server.node(&self.node).await?;
-        let is_left = of(&node).is_some_and(|there| {
-            let since = there.last_heartbeat_time.as_ref().map(|at| Timestamp::now().as_second() - at.0.as_second());
-            there.status != "Unknown" && since.is_none_or(|since| since > 2 * HEARTBEAT.as_secs().cast_signed())
-        });
-        if is_left {
-            self.write(says, node.metadata.resource_version.as_deref()).await?;
-        }
-        Ok(())
-    }
-
-    async fn take_back(&mut self, written: &Written, says: Says) -> Result<(), Failure> {
-        let node = self.server.node(&self.node).await?;
-        let is_same = of(&node).is_some_and(|there| {
-            json!(there.last_heartbeat_time) == written.heartbeat
-                && there.message.as_ref() == Some(&written.says.message)
-        });
-        if is_same {
+        if of(&node).is_some_and(is_meant) {
             self.write(says, node.metadata.resource_version.as_deref()).await?;
         }
         Ok(())
@@ -139,18 +133,13 @@ impl NodeCondition {
             None => of(&self.server.node(&self.node).await?).map(|there| there.status.clone()),
         };
         let heartbeat = json!(Time(Timestamp::now()));
-        let mut condition = Map::from_iter(
-            [
-                ("type", json!(TYPE)),
-                ("status", json!(says.status)),
-                ("reason", json!(says.reason)),
-                ("message", json!(says.message)),
-                ("lastHeartbeatTime", heartbeat.clone()),
-            ]
-            .map(|(key, value)| (key.to_owned(), value)),
-        );
-        if before.as_deref() != Some(says.status) {
-            condition.insert("lastTransitionTime".to_owned(), heartbeat.clone());
+        let Says { status, reason, message } = &says;
+        let mut condition = json!({"type": TYPE, "status": status, "reason": reason, "message": message});
+        if let Some(fields) = condition.as_object_mut() {
+            fields.insert("lastHeartbeatTime".to_owned(), heartbeat.clone());
+            if before.as_deref() != Some(says.status) {
+                fields.insert("lastTransitionTime".to_owned(), heartbeat.clone());
+            }
         }
         let metadata = version.map_or_else(|| json!({}), |version| json!({"resourceVersion": version}));
         let patch = json!({"metadata": metadata, "status": {"conditions": [condition]}});
