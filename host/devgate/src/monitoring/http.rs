@@ -2,8 +2,7 @@
 //! socket, a reload or a lease, nothing is ever changed.
 
 use super::conditions::Ready;
-use super::process::Usage;
-use super::{Monitored, Report, metrics, page};
+use super::{Monitored, Report, metrics, page, process};
 use crate::{cdi, handover};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -62,26 +61,16 @@ where
         let (monitored, work) = (monitored.clone(), Arc::clone(&work));
         async move { Ok::<_, Infallible>(respond(request, monitored, audience, work).await) }
     });
-    // A client that is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
-    let patience = match audience {
-        Audience::Local => LOCAL_PATIENCE,
-        _ => TIMEOUT,
+    let (patience, header_patience) = match audience {
+        Audience::Local => (LOCAL_PATIENCE, HEADER_PATIENCE),
+        Audience::Network => (TIMEOUT, NETWORK_HEADER_PATIENCE),
+        _ => (TIMEOUT, HEADER_PATIENCE),
     };
-    let connection = protocol(audience).serve_connection(TokioIo::new(connection), service);
+    let mut protocol = http1::Builder::new();
+    protocol.timer(TokioTimer::new()).header_read_timeout(header_patience).max_buf_size(MAX_HEAD).keep_alive(false);
+    let connection = protocol.serve_connection(TokioIo::new(connection), service);
+    // A client that is too slow or says nonsense gets no more; there is nothing to tell the admin about it.
     let _ = tokio::time::timeout(patience, connection).await;
-}
-
-fn protocol(audience: Audience) -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(match audience {
-            Audience::Network => NETWORK_HEADER_PATIENCE,
-            _ => HEADER_PATIENCE,
-        })
-        .max_buf_size(MAX_HEAD)
-        .keep_alive(false);
-    builder
 }
 
 async fn respond(
@@ -158,7 +147,7 @@ fn make(path: &str, monitored: &Monitored, audience: Audience) -> Response<Full<
         ("/readyz", _) if monitored.is_ready_standby() => said(StatusCode::OK, "stands by\n"),
         ("/readyz", _) => ready(&monitored.report()),
         ("/metrics", _) => {
-            let text = metrics::text(&monitored.report(), &Usage::now());
+            let text = metrics::text(&monitored.report(), &process::now());
             typed(StatusCode::OK, metrics::TYPE, text)
         }
         ("/status", Audience::Local | Audience::Standby) => status(&monitored.report()),

@@ -58,7 +58,7 @@ gauge devgate_cache_bytes What is kept of components from registries.";
 pub(super) fn text(report: &Report, usage: &Usage) -> String {
     let mut series = Series::default();
     host(report, &mut series);
-    process(report, usage, &mut series);
+    usage.iter().for_each(|(name, value)| series.add(name, &[], *value));
     for plugin in &report.plugins {
         self::plugin(plugin, &mut series);
         calls(plugin, &mut series);
@@ -127,6 +127,7 @@ fn host(report: &Report, out: &mut Series) {
     out.add("devgate_build_info", &[("version", &report.version)], 1.0);
     let counts = &report.registry;
     let values = [
+        ("process_start_time_seconds", epoch(report.started)),
         ("devgate_policy_applied_timestamp_seconds", epoch(report.policy.since)),
         ("devgate_policy_refused", flag(report.policy.refused.is_some())),
         ("devgate_state_closed", flag(report.closed.is_some())),
@@ -141,22 +142,6 @@ fn host(report: &Report, out: &mut Series) {
     }
     let pulls = [("good", counts.good), ("refused", counts.refused), ("failed", counts.failed)];
     out.each("devgate_pulls_total", &[], "result", pulls);
-}
-
-/// Under the names that all of Prometheus' own libraries use, where there is one.
-fn process(report: &Report, usage: &Usage, out: &mut Series) {
-    out.add("process_start_time_seconds", &[], epoch(report.started));
-    out.add("process_cpu_seconds_total", &[], usage.processor);
-    for (name, value) in [
-        ("process_resident_memory_bytes", usage.resident),
-        ("devgate_memory_limit_bytes", usage.memory_limit),
-        ("process_open_fds", usage.descriptors),
-        ("process_max_fds", usage.most_descriptors),
-    ] {
-        if let Some(value) = value {
-            out.add(name, &[], float(value));
-        }
-    }
 }
 
 fn plugin(plugin: &PluginStatus, out: &mut Series) {
@@ -293,7 +278,7 @@ fn flag(is: bool) -> f64 {
     clippy::cast_precision_loss,
     reason = "all numbers of this format are floats; what is lost is less than one part in 2^52"
 )]
-fn float(n: u64) -> f64 {
+pub(super) fn float(n: u64) -> f64 {
     n as f64
 }
 

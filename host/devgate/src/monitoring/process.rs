@@ -1,37 +1,25 @@
 //! What the host's own process uses, and may use.
 
+use super::metrics::float;
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{read_dir, read_to_string};
 use std::time::Duration;
 
-/// What the process uses at one moment; nothing for what cannot be known here.
-#[derive(Debug, Default)]
-pub(super) struct Usage {
-    /// Resident memory in bytes.
-    pub(super) resident: Option<u64>,
-    /// The memory in bytes that its control group may use, which is that of its container or service. Nothing where there is no
-    /// limit.
-    pub(super) memory_limit: Option<u64>,
-    /// Open file descriptors.
-    pub(super) descriptors: Option<u64>,
-    /// How many of them it may have open. Nothing where there is no limit.
-    pub(super) most_descriptors: Option<u64>,
-    /// Processor time so far, in seconds.
-    pub(super) processor: f64,
-}
+/// What a process uses and may use at one moment, in bytes and numbers, by metric; without what cannot be known here, or has no limit.
+/// Under the names that all of Prometheus' own libraries use, where there is one.
+pub(super) type Usage = Vec<(&'static str, f64)>;
 
-impl Usage {
-    /// Of this process, now.
-    pub(super) fn now() -> Self {
-        Self {
-            resident: resident(),
-            memory_limit: devgate_runner::memory_limit().map(|limit| limit.0),
-            descriptors: descriptors(),
-            most_descriptors: getrlimit(Resource::Nofile).current,
-            processor: processor(),
-        }
-    }
+/// Of this process, now. The memory that it may use is that of its container or service.
+pub(super) fn now() -> Usage {
+    let numbers = [
+        ("process_resident_memory_bytes", resident()),
+        ("devgate_memory_limit_bytes", devgate_runner::memory_limit().map(|limit| limit.0)),
+        ("process_open_fds", descriptors()),
+        ("process_max_fds", getrlimit(Resource::Nofile).current),
+    ];
+    let known = numbers.into_iter().filter_map(|(name, number)| Some((name, float(number?))));
+    known.chain([("process_cpu_seconds_total", processor())]).collect()
 }
 
 fn resident() -> Option<u64> {
@@ -55,12 +43,14 @@ fn processor() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn this_process_uses_something() {
-        let usage = Usage::now();
-        assert!(usage.resident > Some(1 << 20), "{usage:?}");
-        assert!(usage.descriptors >= Some(3) && usage.descriptors < usage.most_descriptors, "{usage:?}");
-        assert!(usage.processor > 0.0);
+        let usage: BTreeMap<_, _> = now().into_iter().collect();
+        assert!(usage["process_resident_memory_bytes"] > 1e6, "{usage:?}");
+        let descriptors = usage["process_open_fds"];
+        assert!(descriptors >= 3.0 && descriptors < usage["process_max_fds"], "{usage:?}");
+        assert!(usage["process_cpu_seconds_total"] > 0.0);
     }
 }

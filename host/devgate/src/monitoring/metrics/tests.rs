@@ -124,13 +124,13 @@ pub(crate) fn one() -> Report {
 }
 
 fn usage() -> Usage {
-    Usage {
-        resident: Some(40 << 20),
-        memory_limit: Some(128 << 20),
-        descriptors: Some(31),
-        most_descriptors: Some(1 << 20),
-        processor: 12.5,
-    }
+    vec![
+        ("process_resident_memory_bytes", float(40 << 20)),
+        ("devgate_memory_limit_bytes", float(128 << 20)),
+        ("process_open_fds", 31.0),
+        ("process_max_fds", float(1 << 20)),
+        ("process_cpu_seconds_total", 12.5),
+    ]
 }
 
 fn all(report: &Report) -> String {
@@ -148,7 +148,7 @@ fn what_is_not_known_or_does_not_apply_is_not_there() {
     let mut report = one();
     report.plugins[0].kernel_log = None;
     report.plugins[0].calls[0].answered = None;
-    let text = text(&report, &Usage::default());
+    let text = text(&report, &Usage::new());
     for name in [
         "process_max_fds",
         "devgate_memory_limit_bytes",
