@@ -1,14 +1,13 @@
 //! `devgate check`: what a policy means on a node, and everything that is wrong with it, at once.
 
+mod around;
 mod component;
 mod dangers;
 mod finding;
 mod grants;
-mod memory;
 mod names;
 mod nodes;
 mod overlaps;
-mod pods;
 mod running;
 mod text;
 mod texts;
@@ -117,9 +116,9 @@ fn report(args: &CheckArgs, root: &Path, runners: Runners, sources: Sources) -> 
         running::look(runners, &components, &policy, &node, &mut plugins);
     }
     if !node.is_recorded() {
-        memory::look(&policy, &mut plugins);
+        around::memory(&policy, &mut plugins);
     }
-    pods::look(&node, &args.pod_resources_dir, &mut plugins);
+    around::pods(&node, &args.pod_resources_dir, &mut plugins);
     Ok(Report::new(root, &node, plugins))
 }
 
