@@ -95,11 +95,14 @@ impl World {
             devices: devices.collect::<anyhow::Result<_>>()?,
             plugins: unit::plugins(self, &target),
             units,
-            rejected: unit::rejected(self, &target),
+            rejected: Vec::new(),
             left_out: unit::left_out(self, &target),
             said: Vec::new(),
         };
-        explanation.keep_what_concerns(&target);
+        // What was rejected is known by its id alone: of a device, that of the plugins that see it is shown.
+        let mut rejected = unit::rejected(self, &target);
+        rejected.retain(|it| it.what.contains(target.id()) || explanation.concerns(&it.plugin));
+        explanation.rejected = rejected;
         explanation.said = unit::said(self, &explanation);
         explanation.summary = summary::of(&explanation, &target);
         Ok(explanation)
@@ -125,12 +128,5 @@ impl Explanation {
         let mut listed = self.node.iter().flat_map(|node| &node.plugins);
         sights.any(|sight| sight.usage.is_some() && sight.plugin == plugin)
             || listed.any(|listed| listed.plugin == plugin)
-    }
-
-    /// What was rejected is known by its id alone: of a device, that of the plugins that see it is shown.
-    fn keep_what_concerns(&mut self, target: &find::Target) {
-        let mut rejected = std::mem::take(&mut self.rejected);
-        rejected.retain(|rejection| rejection.what.contains(target.id()) || self.concerns(&rejection.plugin));
-        self.rejected = rejected;
     }
 }
