@@ -64,8 +64,6 @@ struct Asked {
 struct Told {
     /// Nothing before it is known what it has.
     published: Option<Arc<Published>>,
-    /// Another for each list of devices.
-    revision: u64,
     said: Said,
 }
 
@@ -145,7 +143,7 @@ impl Agent {
     /// A driver has these devices.
     pub(crate) fn publish(&self, driver: &str, published: Arc<Published>) {
         if let Some(told) = self.drivers.lock().get_mut(driver) {
-            (told.published, told.revision) = (Some(published), told.revision + 1);
+            told.published = Some(published);
         }
         self.wake.notify_one();
     }

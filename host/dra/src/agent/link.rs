@@ -105,7 +105,7 @@ async fn tell(agent: &Agent, mut to: OwnedWriteHalf, is_said: &mut bool) -> End 
     if std::mem::take(is_said) {
         tracing::info!("agent: is connected");
     }
-    let (mut sent, mut judged) = (BTreeMap::<String, u64>::new(), None);
+    let (mut sent, mut judged) = (BTreeMap::new(), None);
     loop {
         if agent.names() != drivers {
             return End::Drivers;
@@ -130,15 +130,15 @@ fn next_ask(agent: &Agent) -> Option<ToAgent> {
     Some(asked.message.clone())
 }
 
-fn next_list(agent: &Agent, sent: &mut BTreeMap<String, u64>) -> Option<ToAgent> {
+/// A driver's devices, where they are others than what was sent.
+fn next_list(agent: &Agent, sent: &mut BTreeMap<String, Arc<Published>>) -> Option<ToAgent> {
     let drivers = agent.drivers.lock();
-    let is_new = |(driver, told): &(&String, &super::Told)| sent.get(*driver) != Some(&told.revision);
-    let mut all = drivers.iter().filter(|(_, told)| told.published.is_some());
-    let (driver, told) = all.find(is_new)?;
-    sent.insert(driver.clone(), told.revision);
-    let published = Arc::clone(told.published.as_ref()?);
-    let driver = driver.clone();
+    let mut lists = drivers.iter().filter_map(|(driver, told)| Some((driver, told.published.as_ref()?)));
+    let is_sent = |driver: &String, now| sent.get(driver).is_some_and(|sent| Arc::ptr_eq(sent, now));
+    let (driver, published) = lists.find(|(driver, now)| !is_sent(driver, now))?;
+    let (driver, published) = (driver.clone(), Arc::clone(published));
     drop(drivers);
+    sent.insert(driver.clone(), Arc::clone(&published));
     let Published { devices, counters } = (*published).clone();
     Some(ToAgent::Publish { driver, devices, counters })
 }
