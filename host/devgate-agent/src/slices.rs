@@ -2,7 +2,6 @@
 
 mod check;
 mod cut;
-mod digest;
 mod kept;
 mod name;
 mod plan;
@@ -12,11 +11,10 @@ mod tests;
 
 pub(crate) use check::{check, is_driver};
 pub(crate) use cut::{Wanted, cut, pressing};
-pub(crate) use digest::Digest;
 pub(crate) use kept::{kept, missing};
 pub(crate) use name::{is_label, is_subdomain};
 pub(crate) use plan::{Next, Pool};
-pub(crate) use seen::{Seen, body};
+pub(crate) use seen::{Digest, Seen, body};
 
 /// Devices of a slice. More are allowed until the first of them has a taint, which would cut all slices anew.
 pub(crate) const DEVICES: usize = 64;

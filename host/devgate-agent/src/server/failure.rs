@@ -3,7 +3,7 @@
 use http::response::Parts;
 use kube::core::Status;
 use std::error::Error;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::time::Duration;
 
 /// The longest that the API server may have its clients wait.
@@ -61,7 +61,7 @@ impl Failure {
             Some(kube::Error::Service(why)) => why.as_ref(),
             _ => why,
         };
-        Self::new(what, Chain(why), Kind::Passing)
+        Self::new(what, chain(why), Kind::Passing)
     }
 
     /// It took too long.
@@ -104,21 +104,17 @@ impl Failure {
 }
 
 /// An error with what caused it, each said once.
-struct Chain<'a>(&'a (dyn Error + 'static));
-
-impl Display for Chain<'_> {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = self.0.to_string();
-        let mut next = self.0.source();
-        while let Some(cause) = next {
-            let cause_said = cause.to_string();
-            if !said.contains(&cause_said) {
-                said = format!("{said}: {cause_said}");
-            }
-            next = cause.source();
+fn chain(why: &(dyn Error + 'static)) -> String {
+    let mut said = why.to_string();
+    let mut next = why.source();
+    while let Some(cause) = next {
+        let cause_said = cause.to_string();
+        if !said.contains(&cause_said) {
+            said = format!("{said}: {cause_said}");
         }
-        to.write_str(&said)
+        next = cause.source();
     }
+    said
 }
 
 #[cfg(test)]

@@ -19,19 +19,17 @@ pub(crate) fn of_slice(index: usize, driver: &str, node: &str) -> String {
 
 /// Whether it is a DNS label of at most 63 characters.
 pub(crate) fn is_label(text: &str) -> bool {
-    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    (1..=63).contains(&text.len())
-        && text.starts_with(inside)
-        && text.ends_with(inside)
-        && text.chars().all(|c| inside(c) || c == '-')
+    text.len() <= 63 && is_part(text)
 }
 
 /// Whether it is a DNS name of at most so many characters.
 pub(crate) fn is_subdomain(text: &str, most: usize) -> bool {
-    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let is_part =
-        |part: &str| part.starts_with(inside) && part.ends_with(inside) && part.chars().all(|c| inside(c) || c == '-');
     text.len() <= most && text.split('.').all(is_part)
+}
+
+fn is_part(text: &str) -> bool {
+    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.starts_with(inside) && text.ends_with(inside) && text.chars().all(|c| inside(c) || c == '-')
 }
 
 /// Whether it is what the last part of a label's key may be.
