@@ -4,8 +4,8 @@ mod asked;
 mod files;
 
 pub(crate) use asked::{InForce, NotReloaded, Refused, Reloads};
-use files::Files;
 pub(crate) use files::{Stamps, Start, stamps};
+use files::{look, named};
 
 use crate::cli::{ReloadArgs, RunArgs};
 use crate::components::Components;
@@ -19,6 +19,7 @@ use devgate_core::status::When;
 use devgate_core::{Fewer, Plugins, Reloaded};
 use devgate_policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::Signal;
@@ -51,7 +52,8 @@ pub(crate) struct Reloader {
     /// What is in force: what it names stays in the cache.
     policy: Policy,
     hangup: Signal,
-    files: Files,
+    /// The files that the policy names which was read last.
+    named: Vec<PathBuf>,
     /// The files as they were last tried.
     tried: Stamps,
     /// What was seen at the last look.
@@ -78,20 +80,20 @@ impl Reloader {
         args: &RunArgs,
         (policy, texts): (&Policy, Texts),
         components: Components,
-        seen: Stamps,
+        mut seen: Stamps,
         hangup: Signal,
     ) -> Self {
-        let files = Files::of(args, policy, &components);
-        let stamps = files.look_again(seen);
+        let named = named(policy, &components);
+        seen.extend(stamps(named.clone()));
         let (ask, asked) = mpsc::channel(1);
         Self {
             args: args.clone(),
             components,
             policy: policy.clone(),
             hangup,
-            files,
-            seen: stamps.clone(),
-            tried: stamps,
+            named,
+            tried: seen.clone(),
+            seen,
             next_look: Instant::now() + LOOK,
             again: None,
             in_force: watch::Sender::new(InForce::new(When::now())),
@@ -118,8 +120,8 @@ impl Reloader {
                 () = tokio::time::sleep_until(self.next_look) => {}
             }
             self.next_look = Instant::now() + LOOK;
-            let files = self.files.clone();
-            let Ok(now) = tokio::task::spawn_blocking(move || files.look()).await else {
+            let (policy, named) = (self.args.policy.clone(), self.named.clone());
+            let Ok(now) = tokio::task::spawn_blocking(move || look(&policy, named)).await else {
                 continue;
             };
             // A file that is being written changes from look to look.
@@ -146,17 +148,19 @@ impl Reloader {
     }
 
     async fn attempt(&mut self, plugins: &mut Plugins, forced: bool, quiet: bool) -> Result<String, NotReloaded> {
-        let (files, paths) = (Files::of_policy(&self.args), self.args.policy.clone());
+        let paths = self.args.policy.clone();
         // Looked at first: what is written while it is read is seen as another one.
-        let read = tokio::task::spawn_blocking(move || (files.look(), policy::read_texts(&paths))).await;
-        let Ok((stamps, read)) = read else {
+        let read = tokio::task::spawn_blocking(move || (look(&paths, Vec::new()), policy::read_texts(&paths))).await;
+        let Ok((mut seen, read)) = read else {
             return Err(self.refuse("host fault: reading it panicked".to_owned()));
         };
         if let Ok((policy, _)) = &read {
             // What it names is watched from now on, whether or not it can be put in force yet.
-            self.files = Files::of(&self.args, policy, &self.components);
+            self.named = named(policy, &self.components);
         }
-        self.seen = self.files.look_again(stamps);
+        // Components were not read yet.
+        seen.extend(stamps(self.named.clone()));
+        self.seen = seen;
         self.tried.clone_from(&self.seen);
         let result = match read {
             Ok((policy, texts)) => {

@@ -3,11 +3,9 @@
 use crate::cli::RunArgs;
 use crate::confinement::Fence;
 use crate::policy::{self, Texts};
-use anyhow::Context;
 use devgate_core::StateDirLock;
 use devgate_policy::Policy;
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -124,14 +122,9 @@ impl HandedOver {
 
     /// Begins this process anew, as a standby. Returns only where that fails.
     pub(crate) fn begin_anew() -> anyhow::Error {
-        let begin = || -> anyhow::Result<Infallible> {
-            let program = std::env::current_exe().context("this program")?;
-            Err(Command::new(program).args(std::env::args_os().skip(1)).exec().into())
-        };
-        match begin() {
-            Ok(never) => match never {},
-            Err(error) => error.context("begin anew, to stand by"),
-        }
+        let begin = |program| Command::new(program).args(std::env::args_os().skip(1)).exec();
+        let failed = std::env::current_exe().map_or_else(|error| error, begin);
+        anyhow::Error::from(failed).context("begin anew, to stand by")
     }
 }
 

@@ -13,48 +13,24 @@ type Stamp = Option<(u64, u64, i64, i64, u64)>;
 /// The files as they are at one moment.
 pub(crate) type Stamps = Vec<(PathBuf, Stamp)>;
 
-/// Which files to look at.
-#[derive(Debug, Clone)]
-pub(super) struct Files {
-    policy: Vec<PathBuf>,
-    components: Vec<PathBuf>,
+/// The files that a policy names: its components, and what says who must have signed them.
+pub(super) fn named(policy: &Policy, components: &Components) -> Vec<PathBuf> {
+    policy.plugins.values().flat_map(|plugin| components.files(plugin)).collect()
 }
 
-impl Files {
-    /// Those of a policy that was read with these arguments.
-    pub(super) fn of(args: &RunArgs, policy: &Policy, components: &Components) -> Self {
-        Self {
-            policy: args.policy.clone(),
-            components: policy.plugins.values().flat_map(|plugin| components.files(plugin)).collect(),
-        }
+/// Looks at those that a policy is read from, and then at those that it names. Links are followed: a ConfigMap's volume swaps one.
+pub(super) fn look(policy: &[PathBuf], named: Vec<PathBuf>) -> Stamps {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in policy {
+        // What cannot be listed has no files; that it has none now is seen.
+        paths.push(path.clone());
+        paths.extend(policy::files(path).unwrap_or_default());
     }
-
-    /// Those that a policy is read from with these arguments, without components.
-    pub(super) fn of_policy(args: &RunArgs) -> Self {
-        Self { policy: args.policy.clone(), components: Vec::new() }
-    }
-
-    /// What the policy's files were like, and what the components are like now, which were not read yet.
-    pub(super) fn look_again(&self, mut policy: Stamps) -> Stamps {
-        policy.extend(stamps(self.components.clone()));
-        policy
-    }
-
-    /// Looks at all of them. Links are followed: a ConfigMap's volume swaps one.
-    pub(super) fn look(&self) -> Stamps {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for path in &self.policy {
-            // What cannot be listed has no files; that it has none now is seen.
-            paths.push(path.clone());
-            paths.extend(policy::files(path).unwrap_or_default());
-        }
-        paths.extend(self.components.iter().cloned());
-        stamps(paths)
-    }
+    stamps(paths.into_iter().chain(named))
 }
 
 /// Looks at files. Links are followed.
-pub(crate) fn stamps(paths: Vec<PathBuf>) -> Stamps {
+pub(crate) fn stamps(paths: impl IntoIterator<Item = PathBuf>) -> Stamps {
     let stamped = |path: PathBuf| {
         let stamp = stamp(&path);
         (path, stamp)
@@ -82,7 +58,7 @@ pub(crate) struct Start {
 impl Start {
     /// What the files say now. Fails with what is wrong with them.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
-        let seen = Files::of_policy(args).look();
+        let seen = look(&args.policy, Vec::new());
         let (policy, texts) = policy::read_texts(&args.policy)?;
         Ok(Self { policy, texts, seen })
     }
@@ -94,8 +70,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    fn files(policy: &Path, component: &Path) -> Files {
-        Files { policy: vec![policy.to_owned()], components: vec![component.to_owned()] }
+    fn look(policy: &Path, component: &Path) -> Stamps {
+        super::look(&[policy.to_owned()], vec![component.to_owned()])
     }
 
     #[test]
@@ -104,22 +80,22 @@ mod tests {
         let (policy, component) = (dir.path().join("policy.d"), dir.path().join("p.wasm"));
         fs::create_dir(&policy).unwrap();
         fs::write(policy.join("a.yaml"), "a").unwrap();
-        let files = files(&policy, &component);
-        let first = files.look();
-        assert_eq!(files.look(), first);
+        let files = || look(&policy, &component);
+        let first = files();
+        assert_eq!(files(), first);
         fs::write(policy.join("notes.txt"), "x").unwrap();
-        assert_eq!(files.look(), first, "no file of a policy");
+        assert_eq!(files(), first, "no file of a policy");
         fs::write(policy.join("a.yaml"), "ab").unwrap();
-        let written = files.look();
+        let written = files();
         assert_ne!(written, first);
         fs::write(policy.join(".new"), "cd").unwrap();
         fs::rename(policy.join(".new"), policy.join("a.yaml")).unwrap();
-        let replaced = files.look();
+        let replaced = files();
         assert_ne!(replaced, written);
         fs::write(&component, "wasm").unwrap();
-        assert_ne!(files.look(), replaced);
+        assert_ne!(files(), replaced);
         fs::remove_file(policy.join("a.yaml")).unwrap();
-        assert!(files.look().iter().all(|(path, _)| !path.ends_with("a.yaml")));
+        assert!(files().iter().all(|(path, _)| !path.ends_with("a.yaml")));
     }
 
     /// What was written while the policy was read is another one at the next look.
@@ -128,12 +104,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (policy, component) = (dir.path().join("policy.yaml"), dir.path().join("p.wasm"));
         fs::write(&policy, "one").unwrap();
-        let files = files(&policy, &component);
-        let before = Files { components: Vec::new(), ..files.clone() }.look();
+        let mut seen = super::look(std::slice::from_ref(&policy), Vec::new());
         fs::write(&policy, "three").unwrap();
         fs::write(&component, "wasm").unwrap();
-        let seen = files.look_again(before);
-        let now = files.look();
+        seen.extend(stamps([component.clone()]));
+        let now = look(&policy, &component);
         assert_ne!(seen[0], now[0]);
         assert_eq!(seen.last(), now.last(), "a component is read later");
     }
@@ -147,10 +122,10 @@ mod tests {
         }
         symlink("..1", dir.path().join("..data")).unwrap();
         symlink("..data/policy.yaml", dir.path().join("policy.yaml")).unwrap();
-        let files = files(dir.path(), &dir.path().join("p.wasm"));
-        let first = files.look();
+        let files = || look(dir.path(), &dir.path().join("p.wasm"));
+        let first = files();
         symlink("..2", dir.path().join("..data_tmp")).unwrap();
         fs::rename(dir.path().join("..data_tmp"), dir.path().join("..data")).unwrap();
-        assert_ne!(files.look(), first);
+        assert_ne!(files(), first);
     }
 }
