@@ -11,16 +11,14 @@
 mod claims;
 mod cli;
 mod exit;
-#[cfg(test)]
-mod fake;
-#[cfg(test)]
-mod foreign;
 mod host;
 mod publisher;
 mod run;
 mod server;
 mod slices;
 mod tell;
+#[cfg(test)]
+mod tests;
 
 pub use cli::Cli;
 pub use exit::report;

@@ -2,7 +2,7 @@
 
 pub mod ask;
 #[cfg(test)]
-mod keys;
+mod tests;
 pub(crate) mod text;
 
 use crate::cli::{Output, StatusArgs};

@@ -1,8 +1,8 @@
 //! Connections, and claims.
 
 use super::Host;
-use crate::fake::Fake;
 use crate::tell::Heard;
+use crate::tests::fake::Fake;
 use devgate_agent_protocol::{Claim, FromAgent, Judged, Lines, ToAgent, write};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 mod troubles;
 
 use super::{Input, Publisher};
-use crate::fake::Fake;
 use crate::server::{Pace, watch};
+use crate::tests::fake::Fake;
 use devgate_agent_protocol::{Counters, Device, Effect, FromAgent, Taint, Value};
 use serde_json::json;
 use std::time::Duration;
@@ -144,7 +144,7 @@ async fn what_others_do_is_repaired_a_second_later() {
         slice["spec"]["devices"] = json!([]);
         state.put(slice);
     });
-    let same = |state: &crate::fake::State| {
+    let same = |state: &crate::tests::fake::State| {
         state.slices.iter().all(|(name, slice)| {
             slice["spec"] == was[name]["spec"] && !slice["metadata"]["labels"]["app.kubernetes.io/managed-by"].is_null()
         })

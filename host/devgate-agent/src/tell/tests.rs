@@ -1,7 +1,7 @@
 //! What is told, and how much of it, before an API server that does what those do.
 
 use super::{Heard, LOOK, Teller, WHILE};
-use crate::fake::Fake;
+use crate::tests::fake::Fake;
 use devgate_agent_protocol::{Holds, Judged, Unhealthy, User};
 use devgate_types::Bucket;
 use serde_json::{Value, json};

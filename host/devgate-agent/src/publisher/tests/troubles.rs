@@ -1,7 +1,7 @@
 //! An API server that conflicts, refuses, drops, forgets and goes away.
 
 use super::{DRIVER, FIRST, Host, devices, taint};
-use crate::fake::Fake;
+use crate::tests::fake::Fake;
 use devgate_agent_protocol::{Counters, Device, Takes};
 use http::Method;
 use serde_json::json;
@@ -94,7 +94,7 @@ async fn what_is_too_long_ago_is_listed_again() {
     let mut host = Host::of(&fake).await;
     host.publish(DRIVER, &devices(1)).await;
     host.published().await;
-    let lists = |state: &crate::fake::State| {
+    let lists = |state: &crate::tests::fake::State| {
         state.log.iter().filter(|(_, method, name)| *method == Method::GET && name == "resourceslices").count()
     };
     let before = fake.with(|state| lists(state));
