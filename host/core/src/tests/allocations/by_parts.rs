@@ -15,6 +15,12 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
     let card = "{subsystem: drm, name: card0, use: offer, nodes: [{access: rw}]}";
     let kvm = |shared| format!("{{subsystem: misc, name: kvm, use: offer, nodes: [{{access: rw, shared: {shared}}}]}}");
     let shares = format!("{}, {}", gpu(2, "card*"), kvm(true));
+    // Where one of two plugins lets several units be made of its hardware, the other one has not said so of its own.
+    let several = format!("several of {}", gpu(1, "card*"));
+    let plugin = |name: &str, hardware: &str| match hardware.strip_prefix("several of ") {
+        Some(hardware) => format!("{}    shares-hardware: true\n", entry(name, hardware)),
+        None => entry(name, hardware),
+    };
     for (why, one, of_one, two, of_two) in [
         ("the same device", gpu(1, "card*"), "pci", gpu(1, "renderD*"), "pci"),
         ("a part of it", gpu(1, "card*"), "pci", render.to_owned(), "drm"),
@@ -22,12 +28,14 @@ async fn what_is_refused_beside_what_is_held_is_refused_after_a_restart() {
         ("what it is a part of", render.to_owned(), "drm", gpu(1, "card*"), "pci"),
         ("a node of its own that others share", kvm(false), "misc", shares.clone(), "pci"),
         ("a node that it shares", shares, "pci", kvm(false), "misc"),
+        ("what it shares with its own", several.clone(), "pci", gpu(1, "renderD*"), "pci"),
+        ("what others share with their own", gpu(1, "renderD*"), "pci", several, "pci"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let open = || Allocations::of_new_node(dir.path()).unwrap();
         let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
-        let alone = format!("{head}{}", entry("two", &two));
-        let both = format!("{head}{}{}", entry("one", &one), entry("two", &two));
+        let alone = format!("{head}{}", plugin("two", &two));
+        let both = format!("{head}{}{}", plugin("one", &one), plugin("two", &two));
         let second = || ("two.wasm", each_of("fake.com/two", of_two));
         let refused = |world: World| async move {
             let two = world.offer("fake.com/two").await;
