@@ -76,8 +76,8 @@ impl Contents {
             }
             Change::Release(Release { allocation, units }) => self.release(*allocation, units.as_ref()),
             Change::Dirty(Dirty::Is(unverified)) => self.unverified = unverified.clone(),
-            Change::Dirty(Dirty::Away(ids)) => self.unverified.all_released(ids, false),
-            Change::Clean(ids) => self.unverified.all_released(ids, true),
+            Change::Dirty(Dirty::Away(ids)) => self.unverified.released(ids, false),
+            Change::Clean(ids) => self.unverified.released(ids, true),
         }
     }
 

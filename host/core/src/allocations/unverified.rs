@@ -28,12 +28,19 @@ impl Unverified {
     }
 
     /// Units were released, while they were there or not.
-    pub(super) fn all_released(&mut self, ids: &Ids, there: bool) {
-        for (plugin, ids) in ids {
-            for id in ids {
-                self.released(plugin, id, there);
+    pub(super) fn released(&mut self, all: &Ids, there: bool) {
+        for (plugin, ids) in all {
+            let into = |all: &mut Ids| all.entry(plugin.clone()).or_default().extend(ids.iter().cloned());
+            if !there {
+                into(&mut self.absent);
+                continue;
             }
+            if let Some(absent) = self.absent.get_mut(plugin) {
+                absent.retain(|id| !ids.contains(id));
+            }
+            self.all_but.iter_mut().for_each(into);
         }
+        self.absent.retain(|_, ids| !ids.is_empty());
     }
 
     /// What either of them unverified.
@@ -62,22 +69,6 @@ impl Unverified {
         let is_in = |ids: &Ids| ids.get(plugin).is_some_and(|ids| ids.contains(id));
         is_in(&self.absent) || self.all_but.as_ref().is_some_and(|released| !is_in(released))
     }
-
-    /// One was released, while it was there or not. Whether that is news.
-    fn released(&mut self, plugin: &str, id: &str, there: bool) -> bool {
-        let into = |ids: &mut Ids| ids.entry(plugin.to_owned()).or_default().insert(id.to_owned());
-        if !there {
-            return into(&mut self.absent);
-        }
-        let mut news = false;
-        if let Some(ids) = self.absent.get_mut(plugin) {
-            news = ids.remove(id);
-            if ids.is_empty() {
-                self.absent.remove(plugin);
-            }
-        }
-        news | self.all_but.as_mut().is_some_and(into)
-    }
 }
 
 fn common(ours: &Ids, theirs: &Ids) -> Ids {
@@ -104,7 +95,7 @@ impl Allocations {
         let ids = Ids::from([(plugin.to_owned(), ids)]);
         let mut known = self.lock();
         let mut now = known.book.contents().unverified().clone();
-        now.all_released(&ids, there);
+        now.released(&ids, there);
         if now == *known.book.contents().unverified() {
             return;
         }
@@ -120,13 +111,20 @@ impl Allocations {
 mod tests {
     use super::*;
 
+    /// Whether it is news that a unit of the plugin `gpus` was released.
+    fn released(unverified: &mut Unverified, id: &str, there: bool) -> bool {
+        let before = unverified.clone();
+        unverified.released(&Ids::from([("gpus".to_owned(), [id.to_owned()].into())]), there);
+        *unverified != before
+    }
+
     #[test]
     fn what_was_released_while_it_was_away_is_in_doubt_until_it_is_released_again() {
         let mut unverified = Unverified::default();
         assert!(!unverified.has("gpus", "a"));
-        assert!(unverified.released("gpus", "a", false));
+        assert!(released(&mut unverified, "a", false));
         assert!(unverified.has("gpus", "a") && !unverified.has("gpus", "b") && !unverified.has("nics", "a"));
-        assert!(unverified.released("gpus", "a", true) && !unverified.released("gpus", "a", true));
+        assert!(released(&mut unverified, "a", true) && !released(&mut unverified, "a", true));
         assert!(unverified.is_none());
     }
 
@@ -134,8 +132,8 @@ mod tests {
     fn where_nothing_is_known_everything_is_in_doubt_once() {
         let mut unverified = Unverified::of_all();
         assert!(unverified.has("gpus", "a"));
-        assert!(unverified.released("gpus", "a", true) && !unverified.released("gpus", "a", true));
+        assert!(released(&mut unverified, "a", true) && !released(&mut unverified, "a", true));
         assert!(!unverified.has("gpus", "a") && unverified.has("gpus", "b") && unverified.has("nics", "a"));
-        assert!(unverified.released("gpus", "a", false) && unverified.has("gpus", "a"));
+        assert!(released(&mut unverified, "a", false) && unverified.has("gpus", "a"));
     }
 }
