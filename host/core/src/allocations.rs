@@ -30,11 +30,9 @@ mod unverified;
 use crate::device_info::Files;
 use crate::state::Dir;
 use crate::units::UnitRecord;
-use allocation::Ask;
 pub(crate) use allocation::{Allocation, Slot, State, StoredReply, Take};
 pub use allocation::{AllocationId, Mode};
 pub use by_hand::{NotForgotten, accept, forget};
-use change::{Acquire, Change, Units, with};
 pub use consumer::Consumer;
 pub(crate) use consumers::TakenBy;
 use devgate_types::{Mutex, ResourceName, escape};
@@ -45,8 +43,7 @@ pub(crate) use learn::learn;
 pub use look::{Listed, ListedClaim, Recorded};
 pub(crate) use note::Giving;
 use past::Past;
-use record::AllocatedUnit;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
@@ -249,15 +246,6 @@ impl Known {
     fn keeps_paths(&self, key: &Key) -> bool {
         let mut all = self.book.contents().who_has(key).peekable();
         all.peek().is_none() || all.any(|(_, of)| of.keeps_paths())
-    }
-
-    /// Pods have this unit: the kubelet says so.
-    fn acquire(&mut self, key: &Key, record: AllocatedUnit) {
-        let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
-        let mut units = Units::new();
-        with(key, record, &mut units);
-        let allocations = BTreeMap::from([(self.book.new_id(), ask.acquired_now())]);
-        self.book.note(&Change::Acquire(Acquire { consumer: Consumer::Pods, allocations, units }));
     }
 }
 

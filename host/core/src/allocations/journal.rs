@@ -21,10 +21,15 @@ pub(crate) use entry::Kind;
 pub(crate) use replay::{Known, Opened, look, open};
 pub(crate) use writer::{Batch, Next, Writer};
 
-use super::change::Change;
+use super::Key;
+use super::allocation::{AllocationId, Ask};
+use super::change::{Acquire, Change, Units, with};
+use super::consumer::Consumer;
 use super::contents::Contents;
+use super::record::AllocatedUnit;
 use entry::Entry;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The format's version. A new kind of entry does not raise it.
 const FORMAT: u32 = 1;
@@ -78,7 +83,7 @@ impl Book {
     }
 
     /// An id that no allocation has had.
-    pub(crate) fn new_id(&mut self) -> super::allocation::AllocationId {
+    pub(crate) fn new_id(&mut self) -> AllocationId {
         self.contents.new_id()
     }
 
@@ -90,6 +95,14 @@ impl Book {
         let (kind, bytes) = change.to_entry();
         let entry = Entry { seq: self.last, durable_through: self.durable, kind, bytes: &bytes };
         entry.write_to(queue);
+    }
+
+    /// Notes that pods have a unit which is made of this.
+    pub(super) fn note_pods(&mut self, ask: Ask, key: &Key, record: AllocatedUnit) {
+        let mut units = Units::new();
+        with(key, record, &mut units);
+        let allocations = BTreeMap::from([(self.new_id(), ask)]);
+        self.note(&Change::Acquire(Acquire { consumer: Consumer::Pods, allocations, units }));
     }
 
     /// The last step that was noted.

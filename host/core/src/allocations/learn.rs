@@ -6,6 +6,7 @@
 //!
 //! Where the host remembers, another plugin may have given since then.
 
+use super::allocation::{Ask, Take};
 use super::change::{Amend, Change, Units, with};
 use super::record::AllocatedUnit;
 use super::{Allocations, Key, Known, key};
@@ -202,7 +203,9 @@ impl Known {
     fn remember(&mut self, key: Key, recorded: AllocatedUnit) {
         if self.book.contents().record(&key).is_none() {
             self.past.insert(&key, recorded.clone());
-            self.acquire(&key, recorded);
+            // The kubelet says so.
+            let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
+            self.book.note_pods(ask.acquired_now(), &key, recorded);
         }
     }
 

@@ -4,9 +4,9 @@ use super::allocation::{Allocation, AllocationId};
 use super::consumer::Consumer;
 use super::contents::Contents;
 use super::journal::{self, Book, Known};
-use super::older::{self, HandedOutThen, Kept, Older};
+use super::older::{self, HandedOut, Older};
 use super::store::NAME;
-use crate::state::Dir;
+use crate::state::{Dir, Found};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io;
@@ -53,16 +53,16 @@ impl Recorded {
     pub fn read(dir: &Path) -> io::Result<Self> {
         let nothing = (Contents::default(), Known::Nothing);
         let Some(dir) = Dir::look(dir)? else {
-            return Ok(Self::of(nothing, Kept::Nothing));
+            return Ok(Self::of(nothing, Found::Nothing));
         };
         let journal = dir.inner(NAME, false)?;
         let read = journal.map_or(Ok(nothing), |journal| journal::look(&journal))?;
-        let older = Older::of(dir).peek().unwrap_or_else(|error| Kept::Odd(error.to_string()));
+        let older = Older::of(dir).peek().unwrap_or_else(|error| Found::Odd(error.to_string()));
         Ok(Self::of(read, older))
     }
 
-    fn of((contents, known): (Contents, Known), older: Kept) -> Self {
-        let is_absent = known == Known::Nothing && matches!(older, Kept::Nothing);
+    fn of((contents, known): (Contents, Known), older: Found<HandedOut>) -> Self {
+        let is_absent = known == Known::Nothing && matches!(older, Found::Nothing);
         let contents = if known == Known::Nothing { Contents::default() } else { contents };
         let mut book = Book::new(contents, 0, 0);
         let mut incomplete = match known {
@@ -71,13 +71,13 @@ impl Recorded {
             Known::All | Known::Nothing => None,
         };
         match older {
-            Kept::HandedOut(older) => older.note_in(&mut book),
-            Kept::Nothing => {}
-            Kept::Newer(version) => {
+            Found::Content(older) => older.note_in(&mut book),
+            Found::Nothing => {}
+            Found::Newer(version) => {
                 let why = format!("{} has version {version}, of a newer devgate", older::NAME);
                 incomplete = incomplete.or(Some(why));
             }
-            Kept::Odd(why) => incomplete = incomplete.or(Some(format!("{}: {why}", older::NAME))),
+            Found::Odd(why) => incomplete = incomplete.or(Some(format!("{}: {why}", older::NAME))),
         }
         Self { incomplete, is_absent, contents: book.contents().clone() }
     }
@@ -107,10 +107,9 @@ impl Recorded {
         self.allocations().map(|listed| listed.resource).collect()
     }
 
-    /// All of it as JSON, as hosts of version 0.1 keep it. Fails where it is more than such a file may have.
+    /// All of it as JSON, as hosts of version 0.1 keep it.
     pub fn to_json(&self) -> io::Result<String> {
-        let text = Older::text(HandedOutThen::of(&self.contents))?;
-        String::from_utf8(text).map_err(io::Error::other)
+        Ok(serde_json::to_string_pretty(&HandedOut::of(&self.contents))? + "\n")
     }
 }
 

@@ -3,8 +3,8 @@
 use super::contents::Contents;
 use super::journal::{self, Batch, Book, Known, Opened, Writer};
 use super::learn;
-use super::older::{self, HandedOutThen, Kept, Older};
-use crate::state::Dir;
+use super::older::{self, Older};
+use crate::state::{Dir, Found};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,10 +46,10 @@ impl Store {
         crate::component_state::tidy(&dir);
         let older = Older::of(dir.clone());
         let kept = match older.read()? {
-            Kept::Newer(version) => return Ok(Read::of_newer(dir, &format!("{} has version {version}", older::NAME))),
-            Kept::Odd(why) => Err(why),
-            Kept::Nothing => Ok(None),
-            Kept::HandedOut(kept) => Ok(Some(kept)),
+            Found::Newer(version) => return Ok(Read::of_newer(dir, &format!("{} has version {version}", older::NAME))),
+            Found::Odd(why) => Err(why),
+            Found::Nothing => Ok(None),
+            Found::Content(kept) => Ok(Some(kept)),
         };
         let Some(journal) = dir.inner(NAME, true)? else {
             return Err(io::Error::other(format!("{NAME} cannot be made")));
@@ -60,7 +60,7 @@ impl Store {
             (_, Err(why)) => Some(why.clone()),
             (Known::Incomplete(why), Ok(_)) => Some(format!("{NAME}: {why}")),
             (Known::Nothing, Ok(None)) => Some(format!("there is nothing in {NAME}")),
-            (Known::Nothing, Ok(Some(kept))) if kept.is_in_journal => Some(format!("{NAME} is gone")),
+            (Known::Nothing, Ok(Some(kept))) if kept.is_in_journal() => Some(format!("{NAME} is gone")),
             (Known::Nothing, Ok(Some(_))) | (Known::All, _) => None,
         };
         let why = why.filter(|_| !is_new_node);
@@ -112,6 +112,6 @@ impl Writing {
 
     /// Leaves what a host of version 0.1 reads, for when that one comes next.
     pub(super) fn leave(&mut self, contents: &Contents) -> io::Result<()> {
-        self.older.write(HandedOutThen::of(contents))
+        self.older.write(contents)
     }
 }
