@@ -29,12 +29,13 @@ mod unverified;
 
 use crate::device_info::Files;
 use crate::state::Dir;
-use crate::units::UnitRecord;
+use crate::units::{GrantedNode, UnitRecord};
 pub(crate) use allocation::{Allocation, Slot, State, StoredReply, Take};
 pub use allocation::{AllocationId, Mode};
 pub use by_hand::{NotForgotten, accept, forget};
 pub use consumer::Consumer;
 pub(crate) use consumers::TakenBy;
+use devgate_policy::PluginPolicy;
 use devgate_types::{Mutex, ResourceName, escape};
 use journal::Book;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub(crate) use learn::learn;
 pub use look::{Listed, ListedClaim, Recorded};
 pub(crate) use note::Giving;
 use past::Past;
+use record::AllocatedUnit;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -246,6 +248,19 @@ impl Known {
     fn keeps_paths(&self, key: &Key) -> bool {
         let mut all = self.book.contents().who_has(key).peekable();
         all.peek().is_none() || all.any(|(_, of)| of.keeps_paths())
+    }
+
+    /// A unit as it is now, in this boot, and whether a component has to release it.
+    fn today(
+        &self,
+        unit: &UnitRecord,
+        shared: &[GrantedNode],
+        policy: &PluginPolicy,
+        unreleased: bool,
+    ) -> AllocatedUnit {
+        let mut now = AllocatedUnit::of(unit, shared, policy);
+        (now.unreleased, now.boot) = (unreleased, self.boot.clone());
+        now
     }
 }
 

@@ -20,11 +20,7 @@ impl Allocations {
             return false;
         };
         let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy);
-        let other = match known.keeps_paths(&key) {
-            true => then.other_hardware(&now),
-            false => then.other_devices(&now),
-        };
-        other.is_none()
+        then.other_hardware(&now, known.keeps_paths(&key)).is_none()
     }
 
     /// What a kept answer of the kubelet would do now that it did not do then, if anything: this id's hardware is another, or
@@ -39,10 +35,7 @@ impl Allocations {
         let (key, now) = (key(resource, unit), AllocatedUnit::of(unit, &pool.shared_nodes, policy));
         let known = self.lock();
         let then = known.book.contents().record(&key);
-        let difference = then.and_then(|then| match known.keeps_paths(&key) {
-            true => then.difference(&now),
-            false => then.difference_of_devices(&now),
-        });
+        let difference = then.and_then(|then| then.difference(&now, known.keeps_paths(&key)));
         if difference.is_some() {
             return difference;
         }

@@ -4,7 +4,6 @@ use super::allocation::{Allocation, AllocationId, Mode, Slot, State, Take};
 use super::change::{Amend, Change, Commit, Release, Units, with};
 use super::consumer::Consumer;
 use super::expiry::{Expiry, Now};
-use super::record::AllocatedUnit;
 use super::{Allocations, Key, Known, StoredReply, key, save};
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::PluginPolicy;
@@ -197,9 +196,7 @@ impl Allocations {
             if known.keeps_paths(&key) {
                 continue;
             }
-            let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy)
-                .with_release(then.unreleased)
-                .with_boot(known.boot.as_deref());
+            let now = known.today(unit, &pool.shared_nodes, policy, then.unreleased);
             if **then != now {
                 known.past.replace(&key, &now);
                 with(&key, now, &mut amended);

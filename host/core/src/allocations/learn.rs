@@ -16,7 +16,7 @@ use crate::units::PoolRecord;
 use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Why nothing is given where the file was lost for this reason, until the kubelet has told. For people.
@@ -59,7 +59,9 @@ pub(crate) async fn learn(
         }
         Ok(told) = newest.wait_for(Option::is_some) => {
             if let Some(holders) = &*told {
-                allocations.learn_seen(holders.seen.keys(), is_ours);
+                // What these are made of says the plugin that lists them.
+                let seen = holders.seen.keys().map(|offered| (offered.clone(), BTreeSet::new()));
+                allocations.learn_records(&seen.collect(), &node, is_ours);
             }
         }
         else => {}
@@ -95,12 +97,23 @@ fn unit_of((resource, id): &Offered) -> (Key, bool) {
 }
 
 impl Allocations {
-    /// Takes in what the source's records say.
+    /// Takes in what the source's records say. Tells of it before the lock is let go: who sees that something is known sees that there is
+    /// something to compare with.
     fn learn_records(&self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
         let mut known = self.lock();
         known.remember_all(records, node, is_ours);
         known.unknown = None;
-        self.is_learned(&mut known);
+        // Also where there is nothing: it is known from now on.
+        known.is_news = true;
+        let learned = known.book.contents().len();
+        if learned > 0 {
+            tracing::warn!(
+                learned,
+                "state directory: what was handed out is known again, as far as the kubelet tells: {learned} ids"
+            );
+        }
+        self.save_soon();
+        self.changed();
     }
 
     /// The same beside what is known. What a plugin lists is its own to take note of.
@@ -124,32 +137,6 @@ impl Allocations {
         self.changed();
     }
 
-    /// The same where only a look says what containers have: what it is made of says the plugin that lists it.
-    fn learn_seen<'a>(&self, seen: impl Iterator<Item = &'a Offered>, is_ours: impl Fn(&ResourceName) -> bool) {
-        let mut known = self.lock();
-        for offered in seen.filter(|(resource, _)| is_ours(resource)) {
-            let (key, replica) = unit_of(offered);
-            known.remember(key, AllocatedUnit::recorded([], &[], replica));
-        }
-        known.unknown = None;
-        self.is_learned(&mut known);
-    }
-
-    /// Tells of it before the lock is let go: who sees that something is known sees that there is something to compare with.
-    fn is_learned(&self, known: &mut Known) {
-        // Also where there is nothing: it is known from now on.
-        known.is_news = true;
-        let learned = known.book.contents().len();
-        if learned > 0 {
-            tracing::warn!(
-                learned,
-                "state directory: what was handed out is known again, as far as the kubelet tells: {learned} ids"
-            );
-        }
-        self.save_soon();
-        self.changed();
-    }
-
     /// A plugin lists these: where only the kubelet tells of one of them, it is known now what it is made of. `unreleased` where a
     /// component is to release it.
     pub(crate) fn complete(&self, pools: &BTreeMap<ResourceName, PoolRecord>, policy: &PluginPolicy, unreleased: bool) {
@@ -162,9 +149,7 @@ impl Allocations {
                 let key = key(resource, unit);
                 let then = known.book.contents().record(&key).filter(|then| then.recorded);
                 let Some(then) = then else { continue };
-                let now = AllocatedUnit::of(unit, &pool.shared_nodes, policy)
-                    .with_release(unreleased)
-                    .with_boot(known.boot.as_deref());
+                let now = known.today(unit, &pool.shared_nodes, policy, unreleased);
                 if then.covers(&now) {
                     known.replace(&key, now);
                     completed = true;
@@ -189,21 +174,14 @@ impl Known {
         for (offered, paths) in records {
             let (key, replica) = unit_of(offered);
             let others = !is_ours(&offered.0);
-            if paths.is_empty() && others {
+            if (paths.is_empty() && others) || self.book.contents().record(&key).is_some() {
                 continue;
             }
             let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
             let pieces: Vec<_> = nodes.iter().filter_map(|(_, owner)| owner.as_ref()).flat_map(reached).collect();
-            let recorded = AllocatedUnit::recorded(nodes, &pieces, replica).of_others(others);
-            self.remember(key, recorded);
-        }
-    }
-
-    /// Takes note of one that nothing was known of.
-    fn remember(&mut self, key: Key, recorded: AllocatedUnit) {
-        if self.book.contents().record(&key).is_none() {
+            let mut recorded = AllocatedUnit::recorded(nodes, &pieces, replica);
+            recorded.others = others;
             self.past.insert(&key, recorded.clone());
-            // The kubelet says so.
             let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
             self.book.note_pods(ask.acquired_now(), &key, recorded);
         }

@@ -3,7 +3,6 @@
 use super::allocation::Ask;
 use super::change::{Acquire, Amend, Change, Release, Units, with};
 use super::expiry::Expiry;
-use super::record::AllocatedUnit;
 use super::{AllocationId, Allocations, Consumer, Key, Mode, State, StoredReply, Take, key, save};
 use crate::units::{GrantedNode, UnitRecord};
 use devgate_policy::PluginPolicy;
@@ -77,9 +76,7 @@ impl Allocations {
         for giving in all {
             for unit in giving.units.iter().filter(|_| giving.mode == Mode::Hold) {
                 let key = key(giving.resource, unit);
-                let now = AllocatedUnit::of(unit, giving.shared_nodes, giving.policy)
-                    .with_release(giving.unreleased)
-                    .with_boot(known.boot.as_deref());
+                let now = known.today(unit, giving.shared_nodes, giving.policy, giving.unreleased);
                 known.claimed.insert(key.clone());
                 let then = known.book.contents().record(&key).map(Arc::clone);
                 match then {

@@ -45,7 +45,9 @@ impl HandedOut {
         let mut all = Self { version, doubts: contents.unverified().clone(), ..Self::default() };
         for ((resource, id), record) in contents.records() {
             let units = if record.others { &mut all.others } else { &mut all.handed_out };
-            units.entry(resource.clone()).or_default().insert(id.clone(), (**record).clone().of_others(false));
+            let mut record = (**record).clone();
+            record.others = false;
+            units.entry(resource.clone()).or_default().insert(id.clone(), record);
         }
         all
     }
@@ -64,9 +66,9 @@ impl HandedOut {
         }
         for (units, others) in [(self.others, true), (self.handed_out, false)] {
             for (resource, ids) in units {
-                for (id, record) in ids {
+                for (id, mut record) in ids {
                     let (ask, key) = (Ask::of(&resource, [Take::whole(&id)]), (resource.clone(), id));
-                    let record = record.of_others(others);
+                    record.others = others;
                     if book.contents().record(&key).is_none_or(|known| **known != record) {
                         book.note_pods(ask, &key, record);
                     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// One id as it was handed out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AllocatedUnit {
     nodes: Vec<NodeThen>,
@@ -32,7 +32,7 @@ pub(super) struct AllocatedUnit {
     pub(super) unreleased: bool,
     /// The boot that the nodes' numbers are of, where the kernel says which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    boot: Option<String>,
+    pub(super) boot: Option<String>,
     /// Whether only the kubelet's records tell of it: what it is made of is not known then, and its nodes are all that its container
     /// got, shared ones among them.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -43,7 +43,7 @@ pub(super) struct AllocatedUnit {
 }
 
 /// One node as it was handed out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NodeThen {
     path: String,
@@ -91,9 +91,7 @@ impl NodeThen {
             common: role.common,
         }
     }
-}
 
-impl NodeThen {
     /// The place of what it belongs to; for a node that belongs to nothing in the tree, its path.
     fn place(&self) -> &str {
         self.device.as_deref().unwrap_or(&self.path)
@@ -109,15 +107,11 @@ impl AllocatedUnit {
         let is_part = nodes.iter().any(|node| node.own);
         Self {
             nodes,
-            pieces: None,
             backing: unit.backing.iter().map(|device| device.location().to_owned()).collect(),
             shares: policy.shares_hardware,
             part_of: is_part.then(|| policy.name.to_string()),
             replicas: policy.replicas,
-            unreleased: false,
-            boot: None,
-            recorded: false,
-            others: false,
+            ..Self::default()
         }
         .with_pieces(&unit.pieces)
     }
@@ -131,23 +125,14 @@ impl AllocatedUnit {
     ) -> Self {
         let node = |(path, device): (&str, Option<DevicePath>)| NodeThen {
             path: path.to_owned(),
-            number: String::new(),
             device: device.map(|device| device.location().to_owned()),
-            shared: false,
-            own: false,
-            common: false,
+            ..NodeThen::default()
         };
         Self {
             nodes: nodes.into_iter().map(node).collect(),
-            backing: BTreeSet::new(),
-            shares: false,
-            part_of: None,
             replicas: if replica { 2 } else { 1 },
-            unreleased: false,
-            boot: None,
-            pieces: None,
             recorded: true,
-            others: false,
+            ..Self::default()
         }
         .with_pieces(pieces)
     }
@@ -185,28 +170,12 @@ impl AllocatedUnit {
         less
     }
 
-    /// The same, with the boot that it was handed out in.
-    pub(super) fn with_boot(self, boot: Option<&str>) -> Self {
-        let boot = boot.map(str::to_owned);
-        Self { boot, ..self }
-    }
-
     /// The same, without the numbers of its nodes where they are of another boot, or of one that is not known.
     pub(super) fn in_boot(mut self, boot: Option<&str>) -> Self {
         if boot.is_none() || self.boot.as_deref() != boot {
             self.nodes.iter_mut().for_each(|node| node.number.clear());
         }
         self
-    }
-
-    /// The same, with whether only others than our plugins offer its resource.
-    pub(super) fn of_others(self, others: bool) -> Self {
-        Self { others, ..self }
-    }
-
-    /// The same, with whether a component has to release it.
-    pub(super) fn with_release(self, unreleased: bool) -> Self {
-        Self { unreleased, ..self }
     }
 
     /// Whether it is made of the same devices.
@@ -262,14 +231,8 @@ impl AllocatedUnit {
     }
 
     /// What is different for the consumer that has it: what its answer means, or which ids mean it.
-    pub(super) fn difference(&self, now: &Self) -> Option<String> {
-        self.other_hardware(now).or_else(|| self.other_ids(now))
-    }
-
-    /// The same for who looks up what it is whenever a container starts: what is made of the same devices is the same, wherever its nodes
-    /// are by now.
-    pub(super) fn difference_of_devices(&self, now: &Self) -> Option<String> {
-        self.other_devices(now).or_else(|| self.other_ids(now))
+    pub(super) fn difference(&self, now: &Self, keeps_paths: bool) -> Option<String> {
+        self.other_hardware(now, keeps_paths).or_else(|| self.other_ids(now))
     }
 
     /// The kubelet keeps the ids that pods have, and gives others away.
@@ -285,17 +248,17 @@ impl AllocatedUnit {
         Some(format!("it was handed out {then} and is offered {now} now (replicas)"))
     }
 
-    /// What it is made of now that it was not then, for who keeps no paths. What is made of nothing that has a place is what its nodes are.
-    pub(super) fn other_devices(&self, now: &Self) -> Option<String> {
-        let is_same = !self.recorded && !self.backing.is_empty() && self.backing == now.backing;
-        if is_same { None } else { self.other_hardware(now) }
-    }
-
     /// What a kept answer would mean now that it did not mean then.
     ///
     /// A number by itself says little: majors are given out anew at every boot. It counts where nothing else tells what a
     /// node is, neither its place in the tree nor what its unit is made of. A shared node that is not there now means nothing.
-    pub(super) fn other_hardware(&self, now: &Self) -> Option<String> {
+    ///
+    /// Who keeps no paths looks up what it is whenever a container starts: what is made of the same devices is the same then, wherever its
+    /// nodes are by now. What is made of nothing that has a place is what its nodes are.
+    pub(super) fn other_hardware(&self, now: &Self, keeps_paths: bool) -> Option<String> {
+        if !keeps_paths && !self.recorded && !self.backing.is_empty() && self.backing == now.backing {
+            return None;
+        }
         if self.recorded {
             let other = "the kubelet's records say that it was handed out with other nodes than it has now";
             return (!self.covers(now)).then(|| other.to_owned());
@@ -349,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_device_behind_another_port_is_told_by_its_place() {
-        let told = |now| at("/devices/usb1/1-1/tty").difference(&at(now)).unwrap();
+        let told = |now| at("/devices/usb1/1-1/tty").difference(&at(now), true).unwrap();
         let sentence = "it was handed out as device /devices/usb1/1-1/tty and is /devices/usb1/1-2/tty now";
         assert_eq!(told("/devices/usb1/1-2/tty"), sentence);
         assert_eq!(told("/devices/usb1/1-2/tty2"), "it was handed out as device tty and is tty2 now");
