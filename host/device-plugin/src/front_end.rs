@@ -13,7 +13,6 @@ mod directory;
 pub(crate) mod encoded_list;
 #[doc(hidden)]
 pub mod fuzz;
-mod incarnation;
 mod listing;
 mod lists;
 mod presence;

@@ -33,7 +33,7 @@ use crate::front_end::{AGAIN, cause, failures};
 use devgate_kubelet::api::pods::pod_resources_lister_client::PodResourcesListerClient;
 use devgate_kubelet::api::pods::{ListPodResourcesRequest, ListPodResourcesResponse, MESSAGE_LIMIT, SOCKET};
 use devgate_kubelet::file_id::FileId;
-use devgate_kubelet::transport;
+use devgate_kubelet::{CHECKPOINT, api::KUBELET_SOCKET, transport};
 use record::Record;
 
 /// The most characters of the kubelet's answer that are logged.
@@ -78,6 +78,12 @@ impl PodResourcesConfig {
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.dir.join(SOCKET)
+    }
+
+    /// Whether anything tells that there is a kubelet. One that ended has left its record, and pods.
+    fn is_kubelet_there(&self) -> bool {
+        let own = [KUBELET_SOCKET, CHECKPOINT].map(|name| self.kubelet_dir.join(name));
+        own.into_iter().chain([self.socket()]).any(|path| path.symlink_metadata().is_ok())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -70,10 +70,10 @@ impl Served {
         Ok(Self { id: FileId::of(&path), path, stop, cut, server, calls, connections })
     }
 
-    /// Where it is.
+    /// The socket's file name.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn file_name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
     /// Whether the socket still is where it was made.

@@ -12,9 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::directory::Sight;
 use super::encoded_list::EncodedList;
-use super::incarnation::{Incarnation, Peers};
 use super::listing::CurrentOffer;
-use super::lists::MAX_STREAMS;
+use super::lists::{MAX_STREAMS, Methods};
 use super::register::{RegisterError, register};
 use super::service::Service;
 use super::siblings::Siblings;
@@ -24,6 +23,7 @@ use devgate_kubelet::api::KUBELET_SOCKET;
 use devgate_kubelet::file_id::FileId;
 use devgate_kubelet::gauge::{Count, Gauge};
 use devgate_kubelet::latest::Latest;
+use devgate_kubelet::served::Served;
 
 /// How long calls may take to finish when a resource starts anew while the host goes on: the kubelet whose calls they
 /// are has most likely gone.
@@ -32,15 +32,9 @@ const DRAIN_FOR_NEXT: Duration = Duration::from_millis(500);
 /// How long a kubelet that was connected may take to read its end before it hears of the new one.
 const OLD_END_IS_READ: Duration = Duration::from_millis(10);
 
-/// The delays before the first attempts at a kubelet that does not answer yet: its socket has a name a moment before
+/// The delays, in milliseconds, before the first attempts at a kubelet that does not answer yet: its socket has a name a moment before
 /// anybody listens on it, and a refused connection costs neither side anything.
-const AT_ONCE: [Duration; 5] = [
-    Duration::from_millis(5),
-    Duration::from_millis(10),
-    Duration::from_millis(20),
-    Duration::from_millis(40),
-    Duration::from_millis(80),
-];
+const AT_ONCE: [u64; 5] = [5, 10, 20, 40, 80];
 
 /// How soon after a registration the end of its stream is taken for that of an older one.
 const EARLY: Duration = Duration::from_secs(5);
@@ -59,6 +53,15 @@ pub(crate) struct Registration {
     registered_before: bool,
     /// Whether a stream ended early, which is answered at once the first time.
     ended_early: bool,
+}
+
+/// What the kubelet has to do with an incarnation.
+#[derive(Clone)]
+struct Peers {
+    /// The streams that it has opened and has.
+    streams: watch::Receiver<Count>,
+    /// The connections to the socket, the kubelet's and others'.
+    connections: watch::Receiver<Count>,
 }
 
 /// Why an incarnation ends.
@@ -107,15 +110,15 @@ impl Registration {
     /// Keeps the resource registered until shutdown.
     pub(crate) async fn run(mut self) {
         while let Some(kubelet) = self.wait_for_kubelet().await {
-            let Some(incarnation) = self.incarnate() else {
+            let Some((incarnation, peers)) = self.incarnate() else {
                 // The directory may be gone, or full.
-                let delay = self.next_delay();
+                let delay = self.delays.pause();
                 tokio::select! {
                     () = self.shutdown.cancelled() => return,
                     () = tokio::time::sleep(delay) => continue,
                 }
             };
-            match self.live(&incarnation, kubelet).await {
+            match self.live(&incarnation, kubelet, peers).await {
                 End::Shutdown => {
                     incarnation.close(self.config.drain).await;
                     tracing::info!(resource = %self.resource, "resource {}: closed", self.resource);
@@ -126,7 +129,7 @@ impl Registration {
             }
             // Up to 1.36, the kubelet would take the end of the old stream for the end of the new one: so the old one
             // ends first, and completely.
-            let heard = incarnation.peers().connections.borrow().live > 0;
+            let heard = incarnation.connections().borrow().live > 0;
             incarnation.close(DRAIN_FOR_NEXT.min(self.config.drain)).await;
             if heard {
                 // It is told of both ends on connections of their own, and reads them in the order that it likes.
@@ -149,9 +152,11 @@ impl Registration {
         }
     }
 
-    fn incarnate(&mut self) -> Option<Incarnation> {
+    /// Serves on a socket with a new name.
+    fn incarnate(&mut self) -> Option<(Served, Peers)> {
         let path = socket::next_path(&self.config.kubelet_dir, &self.resource)?;
-        let streams = Latest::new(MAX_STREAMS);
+        let (streams, calls, stop) = (Latest::new(MAX_STREAMS), Gauge::default(), CancellationToken::new());
+        let (counted, in_flight) = (streams.subscribe(), calls.subscribe());
         let service = Service {
             config: Arc::clone(&self.config),
             resource: self.resource.clone(),
@@ -159,22 +164,23 @@ impl Registration {
             list: self.list.clone(),
             lists: self.config.watch.incarnation(&self.resource, streams.subscribe()),
             streams,
-            calls: Gauge::default(),
-            stop: CancellationToken::new(),
+            calls,
+            stop: stop.clone(),
         };
-        let started = Incarnation::start(path, service);
+        let started = Served::start(path, Methods::new(service), stop, in_flight);
         let failed = |error: &std::io::Error| {
             self.config.watch.fails(&self.resource, format!("socket not made: {error}"));
             if let Some(more) = self.failures.line(&error.kind().to_string(), AGAIN, Instant::now().into()) {
                 tracing::error!(resource = %self.resource, %error, more, "resource {}: socket not made: {error}", self.resource);
             }
         };
-        started.inspect_err(failed).ok()
+        let served = started.inspect_err(failed).ok()?;
+        let peers = Peers { streams: counted, connections: served.connections() };
+        Some((served, peers))
     }
 
     /// Registers an incarnation with one kubelet, and watches over it for as long as both are what they were.
-    async fn live(&mut self, incarnation: &Incarnation, kubelet: FileId) -> End {
-        let mut peers = incarnation.peers();
+    async fn live(&mut self, incarnation: &Served, kubelet: FileId, mut peers: Peers) -> End {
         let mut at_once = AT_ONCE.iter();
         loop {
             let error = match self.register(incarnation, kubelet).await {
@@ -185,9 +191,9 @@ impl Registration {
             self.note(&error);
             let is_away = matches!(error, RegisterError::Away(_));
             let delay = match (&error, at_once.next()) {
-                (RegisterError::Away(_), Some(delay)) => *delay,
+                (RegisterError::Away(_), Some(delay)) => Duration::from_millis(*delay),
                 (RegisterError::Permanent(_), _) => self.config.retry_refused,
-                _ => self.next_delay(),
+                _ => self.delays.pause(),
             };
             match self.wait(None, kubelet, Some(&mut peers), delay).await {
                 // A kubelet that was late may come nevertheless; then it is registered.
@@ -203,7 +209,7 @@ impl Registration {
     }
 
     /// Asks the kubelet once, unless something ends the incarnation meanwhile.
-    async fn register(&mut self, incarnation: &Incarnation, kubelet: FileId) -> Result<Result<(), RegisterError>, End> {
+    async fn register(&mut self, incarnation: &Served, kubelet: FileId) -> Result<Result<(), RegisterError>, End> {
         let (config, resource) = (Arc::clone(&self.config), self.resource.clone());
         config.watch.phase(&resource, Phase::Registering);
         let kubelet_socket = config.kubelet_dir.join(KUBELET_SOCKET);
@@ -225,7 +231,7 @@ impl Registration {
     }
 
     /// Watches over a registered incarnation.
-    async fn stay(&mut self, incarnation: &Incarnation, kubelet: FileId, mut peers: Peers) -> End {
+    async fn stay(&mut self, incarnation: &Served, kubelet: FileId, mut peers: Peers) -> End {
         let since = Instant::now();
         let (config, resource) = (Arc::clone(&self.config), self.resource.clone());
         let mut siblings = Siblings::new(&config.kubelet_dir, &resource, incarnation.file_name(), config.poll);
@@ -288,7 +294,7 @@ impl Registration {
     /// stream, noticed late, ends the connection of a new registration before its stream is opened.
     async fn wait(
         &mut self,
-        registered: Option<&Incarnation>,
+        registered: Option<&Served>,
         kubelet: FileId,
         peers: Option<&mut Peers>,
         delay: Duration,
@@ -320,7 +326,7 @@ impl Registration {
     }
 
     /// What the directory says: another kubelet, or the socket of the one that is registered gone.
-    fn look(&mut self, kubelet: FileId, registered: Option<&Incarnation>) -> Option<End> {
+    fn look(&mut self, kubelet: FileId, registered: Option<&Served>) -> Option<End> {
         if self.sight.borrow_and_update().is_some_and(|now| now != kubelet) {
             self.lost("kubelet.sock is new");
             return Some(End::NewKubelet);
@@ -364,10 +370,6 @@ impl Registration {
         if registered.elapsed() > self.config.retry_most {
             self.delays = delays(&self.config);
         }
-        self.next_delay()
-    }
-
-    fn next_delay(&mut self) -> Duration {
         self.delays.pause()
     }
 }

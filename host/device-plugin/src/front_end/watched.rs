@@ -17,10 +17,11 @@ use devgate_kubelet::gauge::Count;
 const SLACK: Duration = Duration::from_secs(60);
 
 /// Where a resource is with the kubelet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// There is no kubelet.
+    #[default]
     Waiting,
     /// The kubelet is asked, or will be asked again.
     Registering,
@@ -33,7 +34,7 @@ pub enum Phase {
 words!(Phase: Waiting "waiting", Registering "registering", Refused "refused", Registered "registered");
 
 /// One resource's registration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegistrationStatus {
     /// The resource.
     pub resource: String,
@@ -90,18 +91,7 @@ struct Known {
 impl Known {
     fn new(resource: &ResourceName) -> Self {
         Self {
-            status: RegistrationStatus {
-                resource: resource.to_string(),
-                phase: Phase::Waiting,
-                since: When::now(),
-                registrations: 0,
-                incarnations: 0,
-                streams: 0,
-                lists: 0,
-                error: None,
-                hidden: Vec::new(),
-                unsent: None,
-            },
+            status: RegistrationStatus { resource: resource.to_string(), ..RegistrationStatus::default() },
             streams: None,
             lists: Arc::default(),
         }

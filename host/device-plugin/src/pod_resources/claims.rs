@@ -1,8 +1,6 @@
 //! One look at which claims of dynamic resource allocation pods have.
 
 use super::{Asker, PodResourcesConfig, Unknown};
-use devgate_kubelet::CHECKPOINT;
-use devgate_kubelet::api::KUBELET_SOCKET;
 use devgate_kubelet::api::pods::ListPodResourcesResponse;
 use std::collections::BTreeSet;
 
@@ -18,19 +16,9 @@ pub async fn claims(config: &PodResourcesConfig) -> Result<BTreeSet<(String, Str
 /// nor its record.
 pub async fn claims_in_use(config: &PodResourcesConfig) -> Result<BTreeSet<(String, String)>, Unknown> {
     match claims(config).await {
-        Err(_) if !is_kubelet_there(config).await => Ok(BTreeSet::new()),
+        Err(_) if !config.is_kubelet_there() => Ok(BTreeSet::new()),
         answered => answered,
     }
-}
-
-/// Whether anything tells that there is a kubelet. One that ended has left its record, and pods.
-async fn is_kubelet_there(config: &PodResourcesConfig) -> bool {
-    for path in [config.socket(), config.kubelet_dir.join(KUBELET_SOCKET), config.kubelet_dir.join(CHECKPOINT)] {
-        if tokio::fs::symlink_metadata(path).await.is_ok() {
-            return true;
-        }
-    }
-    false
 }
 
 fn names(answer: ListPodResourcesResponse) -> BTreeSet<(String, String)> {

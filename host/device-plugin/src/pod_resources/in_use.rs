@@ -3,7 +3,6 @@
 use super::{Asker, PodResourcesConfig, Unknown};
 use devgate_core::{Holder, Offered};
 use devgate_kubelet::CHECKPOINT;
-use devgate_kubelet::api::KUBELET_SOCKET;
 use std::collections::BTreeMap;
 
 /// Every id that a pod has by what the kubelet answers or by its own record, with the containers that it named; none where only the
@@ -16,20 +15,12 @@ pub async fn in_use(config: &PodResourcesConfig) -> Result<BTreeMap<Offered, Vec
     asker.record.read().await;
     let recorded = asker.record.ids();
     let checkpoint = config.kubelet_dir.join(CHECKPOINT);
-    if recorded.is_none() && tokio::fs::symlink_metadata(&checkpoint).await.is_ok() {
+    if recorded.is_none() && checkpoint.symlink_metadata().is_ok() {
         return Err(Unknown::Record(checkpoint));
     }
     let mut seen = match answer {
         Ok(seen) => seen,
-        Err(why) if recorded.is_none() => {
-            // Either of its sockets tells that there is one.
-            for socket in [config.socket(), config.kubelet_dir.join(KUBELET_SOCKET)] {
-                if tokio::fs::symlink_metadata(socket).await.is_ok() {
-                    return Err(why);
-                }
-            }
-            BTreeMap::new()
-        }
+        Err(why) if recorded.is_none() && config.is_kubelet_there() => return Err(why),
         Err(_) => BTreeMap::new(),
     };
     for offered in recorded.unwrap_or_default() {
@@ -41,6 +32,7 @@ pub async fn in_use(config: &PodResourcesConfig) -> Result<BTreeMap<Offered, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use devgate_kubelet::api::KUBELET_SOCKET;
     use std::path::Path;
 
     async fn asked(dir: &Path) -> Result<Vec<String>, String> {
