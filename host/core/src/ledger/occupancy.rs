@@ -4,38 +4,19 @@ use super::Footprint;
 use crate::units::{Lost, MAX_PARTS, places_above};
 use devgate_node::DevicePath;
 use devgate_types::{NodeNumber, UnitId, escape};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Who has what, while it is being settled.
 #[derive(Default)]
 pub(crate) struct Occupancy<'a> {
     pub(super) ids: HashMap<&'a UnitId, Owner<'a>>,
-    nodes: QuickMap<NodeNumber, Node<'a>>,
+    nodes: FxHashMap<NodeNumber, Node<'a>>,
     /// Of each place in the tree what the devices there are to their units: what they are made of, and their pieces. The kernel names
     /// places and numbers nodes, so that no component makes up keys that are slow to find.
-    places: QuickMap<&'a str, [At<'a>; 2]>,
+    places: FxHashMap<&'a str, [At<'a>; 2]>,
     values: HashMap<&'a str, Owners<'a>>,
-}
-
-type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
-
-/// A hash that nothing but speed is asked of, eight bytes at a time: multiplied, and turned so that the best bits are where a map looks.
-#[derive(Default)]
-struct Quick(u64);
-
-impl Hasher for Quick {
-    fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let word = part.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-            self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.rotate_left(26)
-    }
 }
 
 /// Who has a node for himself, and who shares it.
