@@ -1,8 +1,9 @@
 //! What a claim has of one request: what is noted with it, what its devices are called, and why there is none.
 
-use crate::lease::Unwritten;
+use crate::files::Unwritten;
 use crate::name::digest;
 use crate::named::Named;
+use crate::spec::is_name;
 use devgate_core::offer::{AllocateError, Reply};
 use devgate_core::{AllocationId, Consumer, Gone};
 use devgate_types::ResourceName;
@@ -76,10 +77,7 @@ impl fmt::Display for ClaimTag {
 /// Whether a claim can have this uid: it is in the names of devices and files.
 #[must_use]
 pub fn is_claim_uid(uid: &str) -> bool {
-    let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
-    let is_inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
-    let ends = is_end(uid.as_bytes().first()) && is_end(uid.as_bytes().last());
-    ends && uid.len() <= LONGEST_UID && uid.bytes().all(is_inner)
+    uid.len() <= LONGEST_UID && is_name(uid, "-")
 }
 
 /// What a device of a claim is called for a runtime: the same for as long as the claim has it. What is between has no `_`, so that no two
@@ -125,11 +123,7 @@ pub fn device_name(id: &str) -> String {
 }
 
 fn is_label(id: &str) -> bool {
-    let is_inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let ends = [id.as_bytes().first(), id.as_bytes().last()];
-    ends.into_iter().all(|b| b.is_some_and(|b| is_inner(*b)))
-        && id.len() <= LONGEST
-        && id.bytes().all(|b| is_inner(b) || b == b'-')
+    id.len() <= LONGEST && is_name(id, "-") && !id.contains(|c: char| c.is_ascii_uppercase())
 }
 
 /// Whether an id ends as names do that are made of others.

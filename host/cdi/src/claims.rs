@@ -2,9 +2,8 @@
 //! container gets by one stands in files, one for each request and resource, which are there before the kubelet is answered.
 
 use crate::claim::{Claim, ClaimError};
-use crate::files::FileError;
+use crate::files::{FileError, Unwritten};
 use crate::keep::Keeper;
-use crate::lease::Unwritten;
 use crate::leases::RELEASE_PATIENCE;
 use crate::named::Named;
 use devgate_core::{Ask, Consumer, Devices, Granted, Released};

@@ -4,6 +4,7 @@
 //! a boot empties, is noted within a second: a kubelet waits for it.
 
 use crate::PREFIX;
+use crate::edits::NodeUnread;
 use crate::name::{may_be_of, may_be_pods};
 use crate::spec::Spec;
 use devgate_core::state::{Dir, StateFile, Style, is_passing, put};
@@ -34,6 +35,20 @@ pub enum FileError {
         "file {0} could not be {1}: {2}; look at its directory (--cdi-dir), and start devgate again if that was made anew"
     )]
     Disk(String, &'static str, io::Error),
+}
+
+/// Why what a consumer has is in no file.
+#[derive(Debug, thiserror::Error)]
+pub enum Unwritten {
+    /// A node is not there.
+    #[error(transparent)]
+    Node(#[from] NodeUnread),
+    /// The disk, or another program's file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It was given up.
+    #[error(transparent)]
+    Task(#[from] tokio::task::JoinError),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -2,9 +2,8 @@
 //! them away, gone when what they name is over or has no hardware any more.
 
 use crate::edits::{NodeUnread, spec};
-use crate::files::{FileError, Files};
+use crate::files::{FileError, Files, Unwritten};
 use crate::hook::ReleaseHook;
-use crate::lease::Unwritten;
 use crate::named::Named;
 use crate::spec::Spec;
 use devgate_core::offer::Reply;

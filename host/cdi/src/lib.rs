@@ -25,7 +25,6 @@ pub mod fuzz;
 mod give;
 mod hook;
 mod keep;
-mod lease;
 mod leases;
 mod name;
 mod named;
@@ -36,13 +35,12 @@ pub use by_name::by_name;
 pub use claim::{Claim, ClaimError, ClaimTag, GivenDevice, device_name, is_claim_uid};
 pub use claims::Claims;
 pub use edits::{NodeUnread, file_of};
-pub use files::{FileError, LeftBehind, left_behind};
+pub use files::{FileError, LeftBehind, Unwritten, left_behind};
 pub use give::NotGiven;
 pub use hook::{ReleaseHook, Releases};
 pub use keep::{Keeper, KeeperConfig};
-pub use lease::{Lease, LeaseError, LeaseRequest, Unwritten};
-pub use leases::Leases;
-pub use name::{InvalidLeaseName, Kind, LeaseName, digest};
+pub use leases::{Lease, LeaseError, LeaseRequest, Leases};
+pub use name::{InvalidLeaseName, Kind, digest};
 pub use probe::probe;
 
 /// How the name of each file of devgate's for a device begins.

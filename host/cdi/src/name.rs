@@ -144,10 +144,6 @@ pub(crate) fn may_be_of(file: &str, id: u64, consumer: &str) -> bool {
     }
 }
 
-/// What a lease is called by who has it; also the name of its device.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LeaseName(String);
-
 /// A text that cannot be a lease's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -156,20 +152,13 @@ pub struct LeaseName(String);
 )]
 pub struct InvalidLeaseName(String);
 
-impl LeaseName {
-    /// Checks a name: it must be one that a device can have. Fails where a device cannot be called so, or it is longer than 63 bytes.
-    pub fn try_new(name: &str) -> Result<Self, InvalidLeaseName> {
-        let is_ours = [UNIT, POD, CLAIM].iter().any(|ours| name.starts_with(ours));
-        if is_device_name(name) && name.len() <= LONGEST_LEASE && !is_ours {
-            return Ok(Self(name.to_owned()));
-        }
-        Err(InvalidLeaseName(name.to_owned()))
-    }
-
-    /// As it was written.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// The lease that is called so; its device is, too. Fails where a device cannot be called so, or it is longer than 63 bytes.
+pub(crate) fn lease_consumer(name: &str) -> Result<Consumer, InvalidLeaseName> {
+    let is_ours = [UNIT, POD, CLAIM].iter().any(|ours| name.starts_with(ours));
+    let name = name.to_owned();
+    match is_device_name(&name) && name.len() <= LONGEST_LEASE && !is_ours {
+        true => Ok(Consumer::Lease { name }),
+        false => Err(InvalidLeaseName(name)),
     }
 }
 
@@ -216,7 +205,7 @@ mod tests {
             prop_assert!(a.class.ends_with(|c: char| c.is_ascii_alphanumeric()));
             prop_assert!(a.class.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
             prop_assert!(crate::spec::problem_of_kind(&a.to_string()).is_none());
-            prop_assert!(LeaseName::try_new(&lease).is_ok());
+            prop_assert!(lease_consumer(&lease).is_ok());
             prop_assert!(a.file(&lease).len() <= 255 && !a.file(&lease).contains('/'));
             let (b, c) = (ResourceName::try_new(&b).unwrap(), ResourceName::try_new(&c).unwrap());
             prop_assert_eq!(b == c, Kind::of(&b) == Kind::of(&c));
@@ -249,11 +238,11 @@ mod tests {
     #[test]
     fn a_lease_is_called_as_a_device_can_be() {
         for good in ["a", "1", "job-1", "a.b:c_d", &"a".repeat(63)] {
-            assert_eq!(LeaseName::try_new(good).unwrap().as_str(), good);
+            assert_eq!(lease_consumer(good).unwrap(), Consumer::Lease { name: good.to_owned() });
         }
         for bad in ["", "unit:a", "pod:1-a", "claim:1-a", "-a", "a-", "a b", "a/b", "a=b", "ä", "..", &"a".repeat(64)]
         {
-            let error = LeaseName::try_new(bad).unwrap_err();
+            let error = lease_consumer(bad).unwrap_err();
             assert!(error.to_string().starts_with("lease \""), "{error}");
         }
     }

@@ -4,9 +4,9 @@
 mod rules;
 
 pub use rules::NoSpec;
-pub(crate) use rules::is_device_name;
 #[cfg(test)]
 pub(crate) use rules::problem_of_kind;
+pub(crate) use rules::{is_device_name, is_name};
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -114,11 +114,16 @@ fn place(version: &str) -> Option<usize> {
     VERSIONS.iter().position(|known| *known == version)
 }
 
+/// Whether a text has letters, digits and these between, and a letter or digit at both ends.
+pub(crate) fn is_name(text: &str, between: &str) -> bool {
+    let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || between.contains(c);
+    is_end(text.as_bytes().first()) && is_end(text.as_bytes().last()) && text.chars().all(is_inner)
+}
+
 /// Whether a device can be called so.
 pub(crate) fn is_device_name(name: &str) -> bool {
-    let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.:".contains(&b);
-    let is_end = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
-    is_end(name.as_bytes().first()) && is_end(name.as_bytes().last()) && name.bytes().all(is_inner)
+    is_name(name, "_-.:")
 }
 
 /// Why a kind is none, if so. A vendor or class of one letter is one by the text, and ends every released library.
@@ -127,10 +132,7 @@ pub(crate) fn problem_of_kind(kind: &str) -> Option<String> {
         return Some(format!("kind {kind:?} is not vendor/class"));
     };
     let part = |what: &str, part: &str| {
-        let is_inner = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
-        let starts = part.starts_with(|first: char| first.is_ascii_alphabetic());
-        let ends = part.ends_with(|last: char| last.is_ascii_alphanumeric());
-        if !starts || !ends || !part.bytes().all(is_inner) {
+        if !is_name(part, "_-.") || part.starts_with(|first: char| first.is_ascii_digit()) {
             return Some(format!(
                 "kind {kind:?}: the {what} must start with a letter, end with a letter or digit, and have only those, _, - and . between"
             ));

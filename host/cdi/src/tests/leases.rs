@@ -1,5 +1,5 @@
 use super::*;
-use crate::leases::consumer;
+use crate::name::lease_consumer;
 use crate::{Keeper, KeeperConfig, Lease, LeaseError, LeaseRequest, Leases, ReleaseHook, Releases};
 use devgate_core::state::Dir;
 use std::fs;
@@ -339,10 +339,10 @@ async fn cdi15_a_lease_that_is_over_has_no_file_also_where_the_host_was_not_ther
     for name in ["job1", "job2"] {
         world.lease(name).await.unwrap();
     }
-    world.fake.expire(&consumer("job1"));
+    world.fake.expire(&lease_consumer("job1").unwrap());
     world.until(|| !world.file("job1").exists()).await;
     world.keeping.abort();
-    world.fake.expire(&consumer("job2"));
+    world.fake.expire(&lease_consumer("job2").unwrap());
     let foreign = world.cdi().join("devgate-vendor.com_acme=other.json");
     fs::write(&foreign, "{}").unwrap();
     world.restart();
