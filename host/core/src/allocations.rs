@@ -17,11 +17,9 @@ mod forget;
 pub(crate) mod fuzz;
 mod journal;
 mod learn;
-mod look;
 pub(crate) mod note;
 mod older;
 mod past;
-mod reach;
 mod record;
 mod save;
 mod store;
@@ -32,16 +30,13 @@ use crate::state::Dir;
 use crate::units::{GrantedNode, UnitRecord};
 pub(crate) use allocation::{Allocation, Slot, State, StoredReply, Take};
 pub use allocation::{AllocationId, Mode};
-pub use by_hand::{NotForgotten, accept, forget};
+pub use by_hand::{Listed, ListedClaim, NotForgotten, Recorded, accept, forget};
 pub use consumer::Consumer;
 pub(crate) use consumers::TakenBy;
 use devgate_policy::PluginPolicy;
 use devgate_types::{Mutex, ResourceName, escape};
 use journal::Book;
-#[cfg(test)]
-pub(crate) use journal::snapshot_of_format;
 pub(crate) use learn::learn;
-pub use look::{Listed, ListedClaim, Recorded};
 pub(crate) use note::Giving;
 use past::Past;
 use record::AllocatedUnit;
@@ -122,7 +117,7 @@ impl Allocations {
 
     fn read(dir: &Path, is_new_node: bool) -> Result<Self, AllocationsError> {
         let failed = |why| AllocationsError { dir: dir.to_owned(), why };
-        let Read { dir, store, book, unknown } = Store::open(dir, is_new_node).map_err(failed)?;
+        let Read { dir, store, book, unknown } = Read::open(dir, is_new_node).map_err(failed)?;
         Ok(Self::of(Some(dir), store, book, unknown))
     }
 
@@ -224,7 +219,7 @@ impl Allocations {
     fn unsaved(&self) -> Option<save::Unsaved> {
         let known = self.lock();
         let unsaved = self.0.store.is_some() && (known.is_news || !known.book.is_durable(known.book.last()));
-        unsaved.then(|| save::Unsaved::new(self.clone(), known.book.last()))
+        unsaved.then(|| save::Unsaved { allocations: self.clone(), step: known.book.last() })
     }
 
     /// Whether a newer host wrote what is kept: it is not for this one to find out what was given.

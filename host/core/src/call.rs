@@ -2,8 +2,7 @@
 
 mod capabilities;
 mod control;
-mod files;
-mod log_and_state;
+mod outside;
 
 use crate::grants::{Grants, least};
 use crate::plugin_services::PluginServices;

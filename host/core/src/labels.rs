@@ -4,18 +4,17 @@
 //! directory, dot-files ignored, at most 65,536 bytes each.
 
 mod text;
-mod units;
 mod writer;
 
 #[cfg(test)]
 pub(crate) use text::HEADER;
-pub(crate) use units::of;
 pub use writer::{DEFAULT_DIR, FILE};
 pub(crate) use writer::{LOCK, TEMPORARY, is_ours};
 
+use crate::inventory::Inventory;
 use crate::status::StatusRecorder;
-use devgate_policy::{Derived, Labels};
-use devgate_types::PluginName;
+use devgate_policy::{Derived, LabelUnit, Labels, PluginPolicy, UnitFacts};
+use devgate_types::{PluginName, UnitId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,6 +86,29 @@ impl NodeLabels {
     pub(crate) fn forgets(&self, plugin: &PluginName) {
         self.0.send_if_modified(|known| known.remove(plugin).is_some());
     }
+}
+
+/// The labels that a policy's rules make of an inventory. `health` says of a unit whether it may be handed out; nothing of one
+/// that is not shown.
+pub(crate) fn of(policy: &PluginPolicy, inventory: &Inventory, health: impl Fn(&UnitId) -> Option<bool>) -> Derived {
+    if policy.labels.is_empty() {
+        return Derived::default();
+    }
+    let mut units = Vec::new();
+    for (offered, pool) in &inventory.pools {
+        for unit in &pool.units {
+            let Some(healthy) = health(&unit.id) else { continue };
+            let devices: Vec<_> = unit.devices().map(|device| device.location()).collect();
+            units.push((offered, pool.asked(offered), unit, devices, healthy));
+        }
+    }
+    let units = units.iter().map(|(offered, asked, unit, devices, healthy)| LabelUnit {
+        facts: UnitFacts { id: unit.id.as_str(), resource: asked, devices, properties: &unit.properties },
+        offered,
+        healthy: *healthy,
+        numa_nodes: &unit.numa_nodes,
+    });
+    policy.labels.of(&units.collect::<Vec<_>>(), policy.replicas)
 }
 
 /// Keeps the file in `dir` until it is dropped. The file stays then.

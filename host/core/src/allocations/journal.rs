@@ -136,12 +136,3 @@ pub(super) fn write_entry(kind: u16, seq: u64, durable_through: u64, bytes: &[u8
     let entry = Entry { seq, durable_through, kind, bytes };
     entry.write_to(out);
 }
-
-/// A snapshot of another format, with nothing in it.
-#[cfg(test)]
-pub(crate) fn snapshot_of_format(format: u32) -> Vec<u8> {
-    let (mut bytes, header) = (Vec::new(), format!("{{\"format\": {format}, \"more\": []}}"));
-    let entry = Entry { seq: 0, durable_through: 0, kind: Kind::HEADER, bytes: header.as_bytes() };
-    entry.write_to(&mut bytes);
-    bytes
-}

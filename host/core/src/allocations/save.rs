@@ -16,16 +16,12 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// What has to be saved before an allocation is answered.
 pub(crate) struct Unsaved {
-    allocations: Allocations,
+    pub(super) allocations: Allocations,
     /// The last step of it.
-    step: u64,
+    pub(super) step: u64,
 }
 
 impl Unsaved {
-    pub(super) fn new(allocations: Allocations, step: u64) -> Self {
-        Self { allocations, step }
-    }
-
     /// Saves it, or waits until another caller has. A disk that never answers costs one thread of the whole host and each
     /// allocation that wants to save two seconds. Fails where it was not saved; the next allocation tries again.
     #[tracing::instrument(name = "core.record", level = "trace", skip_all)]
@@ -44,7 +40,7 @@ impl Unsaved {
         let Some(store) = &self.allocations.0.store else {
             return Ok(());
         };
-        let mut writing = Arc::clone(&store.writer).lock_owned().await;
+        let mut writing = Arc::clone(store).lock_owned().await;
         let written = tokio::task::spawn_blocking(move || {
             // The turn ends when the disk has answered, not when the caller stops waiting.
             self.allocations.write(&mut writing, self.step)
@@ -94,7 +90,7 @@ impl Allocations {
             "state directory: the journal of what is handed out cannot go on in another file, and grows: {}",
             escape(&error.to_string(), 256)
         );
-        store.writer.blocking_lock().journal.put_off();
+        store.blocking_lock().journal.put_off();
     }
 
     /// Keeps in mind whether the journal can go on in another file.
@@ -105,14 +101,14 @@ impl Allocations {
     }
 
     fn begin_next(&self, store: &Store) -> io::Result<()> {
-        let writing = store.writer.blocking_lock();
+        let writing = store.blocking_lock();
         let Some(number) = writing.journal.wants_next() else {
             return Ok(());
         };
         let disk = writing.journal.disk();
         drop(writing);
         let next = Next::make(&*disk, number)?;
-        let mut writing = store.writer.blocking_lock();
+        let mut writing = store.blocking_lock();
         let mut known = self.lock();
         if known.unknown.is_some() {
             return Ok(());
@@ -125,7 +121,7 @@ impl Allocations {
         self.is_written(last);
         if let Some(snapshot) = snapshot {
             let bytes = snapshot.write_and_tidy()?;
-            store.writer.blocking_lock().journal.has_snapshot_of(bytes);
+            store.blocking_lock().journal.has_snapshot_of(bytes);
         }
         self.notes_journal(None);
         Ok(())
@@ -179,7 +175,7 @@ impl Allocations {
     /// Leaves what a host of version 0.1 reads, when this one ends. Fails where it cannot be written; that one asks the kubelet then.
     pub fn leave(&self) -> io::Result<()> {
         let Some(store) = &self.0.store else { return Ok(()) };
-        let mut writing = store.writer.blocking_lock();
+        let mut writing = store.blocking_lock();
         let last = self.lock().book.last();
         self.write(&mut writing, last)?;
         let known = self.lock();
@@ -188,6 +184,6 @@ impl Allocations {
         }
         let contents = known.book.contents().clone();
         drop(known);
-        writing.leave(&contents)
+        writing.older.write(&contents)
     }
 }

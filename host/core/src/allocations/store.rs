@@ -12,17 +12,14 @@ use std::sync::Arc;
 /// The journal's directory in the state directory.
 pub(super) const NAME: &str = "allocations";
 
-/// Where allocations are kept.
-pub(super) struct Store {
-    /// Writes are one at a time, however long the disk takes.
-    pub(super) writer: Arc<tokio::sync::Mutex<Writing>>,
-}
+/// Where allocations are kept. Writes are one at a time, however long the disk takes.
+pub(super) type Store = Arc<tokio::sync::Mutex<Writing>>;
 
 /// What writes to it.
 pub(super) struct Writing {
     /// The journal itself.
     pub(super) journal: Writer,
-    older: Older,
+    pub(super) older: Older,
     /// Whether what the older file has is not in the journal yet.
     imports: bool,
 }
@@ -38,15 +35,15 @@ pub(super) struct Read {
     pub(super) unknown: Option<Arc<str>>,
 }
 
-impl Store {
+impl Read {
     /// Reads what is kept in a directory, which is made if it is not there. Fails where it cannot be made, read or written, or others can
     /// write in it.
-    pub(super) fn open(dir: &Path, is_new_node: bool) -> io::Result<Read> {
+    pub(super) fn open(dir: &Path, is_new_node: bool) -> io::Result<Self> {
         let dir = Dir::open(dir)?;
         crate::component_state::tidy(&dir);
         let older = Older::of(dir.clone());
         let kept = match older.read()? {
-            Found::Newer(version) => return Ok(Read::of_newer(dir, &format!("{} has version {version}", older::NAME))),
+            Found::Newer(version) => return Ok(Self::of_newer(dir, &format!("{} has version {version}", older::NAME))),
             Found::Odd(why) => Err(why),
             Found::Nothing => Ok(None),
             Found::Content(kept) => Ok(Some(kept)),
@@ -56,7 +53,7 @@ impl Store {
         };
         let Opened { mut book, writer, known } = journal::open(Arc::new(journal))?;
         let why = match (&known, &kept) {
-            (Known::Newer(format), _) => return Ok(Read::of_newer(dir, &format!("{NAME} has format {format}"))),
+            (Known::Newer(format), _) => return Ok(Self::of_newer(dir, &format!("{NAME} has format {format}"))),
             (_, Err(why)) => Some(why.clone()),
             (Known::Incomplete(why), Ok(_)) => Some(format!("{NAME}: {why}")),
             (Known::Nothing, Ok(None)) => Some(format!("there is nothing in {NAME}")),
@@ -78,16 +75,14 @@ impl Store {
             writing.write(batch)?;
             book.written(last);
         }
-        Ok(Read {
+        Ok(Self {
             dir,
-            store: Some(Self { writer: Arc::new(tokio::sync::Mutex::new(writing)) }),
+            store: Some(Arc::new(tokio::sync::Mutex::new(writing))),
             book,
             unknown: why.map(|why| learn::untold(&why)),
         })
     }
-}
 
-impl Read {
     /// What a newer host wrote is not touched, and nothing is known of what it gave.
     fn of_newer(dir: Dir, what: &str) -> Self {
         let why = format!(
@@ -108,10 +103,5 @@ impl Writing {
             self.imports = false;
         }
         Ok(())
-    }
-
-    /// Leaves what a host of version 0.1 reads, for when that one comes next.
-    pub(super) fn leave(&mut self, contents: &Contents) -> io::Result<()> {
-        self.older.write(contents)
     }
 }

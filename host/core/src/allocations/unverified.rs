@@ -54,12 +54,6 @@ impl Unverified {
         }
     }
 
-    /// Whether it is not known of any that it was released, but of some.
-    #[cfg(test)]
-    pub(super) const fn is_all(&self) -> bool {
-        self.all_but.is_some()
-    }
-
     /// Whether there are none.
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()

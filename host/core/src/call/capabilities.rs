@@ -1,6 +1,6 @@
 //! Each function of the contract, as one call of a component is served it.
 
-use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, files, forged};
+use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, forged, outside};
 use crate::grants::{Grants, MountDenied, NodeDenied};
 use devgate_node::ReadError;
 use devgate_policy::attribute_rule;
@@ -127,7 +127,7 @@ impl Capabilities for CallHost {
         let what = format!("node \"{}\"", escape(path, 80));
         let refuse = |why: &str| {
             self.refused(&what, why);
-            files::denied(&what, why)
+            outside::denied(&what, why)
         };
         let node = node.map_err(|denied| match denied {
             NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it"),
@@ -146,7 +146,7 @@ impl Capabilities for CallHost {
                 self.refused(&what, &text);
                 Err(match why {
                     MountDenied::Missing(_) => Failure::new(FailureKind::NotFound, format!("{what}: {text}")).into(),
-                    MountDenied::NotGranted | MountDenied::Refused(_) => files::denied(&what, &text),
+                    MountDenied::NotGranted | MountDenied::Refused(_) => outside::denied(&what, &text),
                 })
             }
         }

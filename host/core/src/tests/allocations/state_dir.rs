@@ -1,6 +1,7 @@
 //! What is written in the state directory, and what is not.
 
 use super::*;
+use crate::allocations::fuzz;
 
 /// A full disk, or a broken one: what is given without a record is given twice after a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -42,7 +43,8 @@ async fn what_a_newer_host_wrote_is_neither_read_nor_touched() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     std::fs::remove_file(&file).unwrap();
     drop(Allocations::of_new_node(dir.path()).unwrap());
-    let newer = crate::allocations::snapshot_of_format(2);
+    let header = fuzz::Line { kind: 1, seq: 0, durable_through: 0, text: br#"{"format": 2, "more": []}"# };
+    let newer = fuzz::journal(&[header]);
     std::fs::write(dir.path().join("allocations/snapshot.1"), &newer).unwrap();
     let allocations = Allocations::open(dir.path()).unwrap();
     let why = allocations.trouble().unwrap();

@@ -1,10 +1,11 @@
-//! The part of a call's capabilities that is outside the device tree: files and mounts.
+//! The part of a call's capabilities that is outside the device tree: files, mounts, and the state that survives restarts.
 
 use super::{CallHost, failure, number};
+use crate::component_state::{MAX_BYTES, NotStored};
 use crate::grants::{FileRefused, Grants};
 use crate::status::RefusalKind;
 use devgate_policy::MountGrant;
-use devgate_types::component::{Answered, Denied, LogLevel};
+use devgate_types::component::{Answered, CallKind, Denied, LogLevel};
 use devgate_types::{Again, Failure, FailureKind, MountHandle, escape};
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,6 +56,44 @@ impl CallHost {
             ),
             None => {}
         }
+    }
+
+    /// Its calls may come to nothing: what is stored in them is a copy's.
+    pub(crate) fn on_trial(&mut self) {
+        self.services = Arc::new(self.services.on_trial(&self.grants.policy));
+    }
+
+    pub(super) fn store_state(&mut self, bytes: &[u8]) -> Answered<()> {
+        // Of these calls one is under way at a time: see `ComponentState::write_turn`.
+        if !matches!(self.kind, CallKind::Enumerate | CallKind::Health | CallKind::Release) {
+            let message = format!("state: stored in enumerate, health and release only, not in {}", self.moment());
+            return Err(Failure::new(FailureKind::Unsupported, message).into());
+        }
+        let stored = self.services.component_state.store(&self.given_up, bytes);
+        stored.map_err(|why| match why {
+            NotStored::TooLarge => {
+                let message = format!("state: {} bytes; at most {MAX_BYTES} are stored", bytes.len());
+                Failure::new(FailureKind::Limit, message).into()
+            }
+            NotStored::Late => {
+                let message = "state: this call has taken too long, and is not waited for any more";
+                Failure::new(FailureKind::Busy, message).into()
+            }
+            NotStored::Disk(error) => self.disk_failed("stored", &error).into(),
+        })
+    }
+
+    /// The admin is told what the disk says, the component only that.
+    pub(super) fn disk_failed(&self, what: &str, error: &std::io::Error) -> Failure {
+        let plugin = self.grants.policy.name.as_str();
+        let line = format!(
+            "plugin {plugin}: its state could not be {what}: {error}; look at the state directory (--state-dir)"
+        );
+        let mut refusals = self.grants.refusals.lock();
+        if refusals.line(&line, Again::Never, Instant::now()).is_some() {
+            tracing::error!(plugin, family = "host", "{line}");
+        }
+        Failure::new(FailureKind::Io, format!("state: could not be {what}"))
     }
 }
 
