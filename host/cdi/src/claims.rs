@@ -37,7 +37,7 @@ impl Claims {
     #[must_use]
     pub fn all(&self) -> Vec<Consumer> {
         let all = self.devices().consumers().into_iter();
-        all.filter(|who| matches!(who, Consumer::Claim { .. })).collect()
+        all.filter(|who| who.driver().is_some()).collect()
     }
 
     /// What a claim has, as it was told.
@@ -128,8 +128,7 @@ impl Claims {
 
     /// Has what a driver's claims have in files, as far as that can be: before a kubelet hears of the driver.
     pub async fn settle(&self, of: &str) {
-        let is_its = |who: &Consumer| matches!(who, Consumer::Claim { driver, .. } if driver == of);
-        for who in self.all().into_iter().filter(is_its) {
+        for who in self.all().into_iter().filter(|who| who.driver() == Some(of)) {
             let _turn = self.keeper.turns.lock(&[who.to_string()]).await;
             for named in self.named(&who) {
                 self.keeper.renew(named).await;

@@ -2,7 +2,6 @@
 
 use super::allocation::{Allocation, AllocationId};
 use super::change::{Change, Release};
-use super::consumer::Consumer;
 use super::contents::Contents;
 use super::journal::{self, Book, Known};
 use super::older::{self, HandedOut, Older};
@@ -96,8 +95,7 @@ impl Recorded {
     /// Those that claims have.
     pub fn claims(&self) -> impl Iterator<Item = ListedClaim> + '_ {
         self.contents.allocations().filter_map(|(id, allocation)| {
-            let Consumer::Claim { driver, .. } = &allocation.consumer else { return None };
-            let (driver, tag) = (driver.clone(), allocation.ask.tag.clone());
+            let (driver, tag) = (allocation.consumer.driver()?.to_owned(), allocation.ask.tag.clone());
             Some(ListedClaim { driver, tag, allocation: Listed::of(id, allocation) })
         })
     }

@@ -41,6 +41,15 @@ impl Consumer {
     pub(crate) const fn ends_itself(&self) -> bool {
         matches!(self, Self::Claim { .. } | Self::Lease { .. } | Self::Request { .. })
     }
+
+    /// The driver, where it is a claim.
+    #[must_use]
+    pub fn driver(&self) -> Option<&str> {
+        match self {
+            Self::Claim { driver, .. } => Some(driver),
+            _ => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Consumer {

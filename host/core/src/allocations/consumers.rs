@@ -4,7 +4,7 @@ use super::allocation::{Allocation, AllocationId, Mode, Slot, State, Take};
 use super::change::{Amend, Change, Commit, Release, Units, with};
 use super::consumer::Consumer;
 use super::expiry::{Expiry, Now};
-use super::{Allocations, Key, Known, StoredReply, key, save};
+use super::{Allocations, Known, StoredReply, key, save};
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, UnitId};
@@ -60,7 +60,7 @@ impl Allocations {
 
     /// Whether claims of a driver have anything.
     pub(crate) fn has_claims(&self, of: &str) -> bool {
-        self.consumers().iter().any(|who| matches!(who, Consumer::Claim { driver, .. } if driver == of))
+        self.consumers().iter().any(|who| who.driver() == Some(of))
     }
 
     /// All but pods that have something.
@@ -84,10 +84,7 @@ impl Allocations {
         let mut taken = HashMap::<String, Vec<TakenBy>>::new();
         for (_, of) in holding {
             let who: Arc<str> = of.consumer.to_string().into();
-            let driver = match &of.consumer {
-                Consumer::Claim { driver, .. } => Some(driver.clone()),
-                _ => None,
-            };
+            let driver = of.consumer.driver().map(str::to_owned);
             for take in &of.ask.take {
                 let (take, who, driver) = (take.clone(), Arc::clone(&who), driver.clone());
                 taken.entry(take.unit.clone()).or_default().push(TakenBy { take, who, driver });
@@ -242,10 +239,8 @@ impl Known {
 
     fn held<'a>(&'a self, who: &'a Consumer) -> impl Iterator<Item = (AllocationId, &'a Arc<Allocation>)> {
         let contents = self.book.contents();
-        let named = contents.named().filter(|_| *who == Consumer::Pods);
-        let others = contents.others().filter(|_| *who != Consumer::Pods);
-        let mut all = named.chain(others);
-        std::iter::from_fn(move || all.find(|(_, of)| of.consumer == *who && of.ask.is_live()))
+        let all = contents.named().chain(contents.others());
+        all.filter(move |(_, of)| of.consumer == *who && of.ask.is_live())
     }
 
     /// What allocations are told is known, or another by now.
@@ -274,13 +269,14 @@ impl Known {
                 continue;
             };
             ended.any = true;
-            let of = Arc::clone(of);
-            let has_another = |key: &Key| contents.who_has(key).any(|(other, _)| other != *id);
-            let kept = |key: &Key| of.ask.mode == Mode::Hold && !has_another(key);
-            let left: Vec<Key> = of.ask.keys().filter(kept).collect();
-            let over: BTreeSet<String> = of.ask.take.iter().map(|take| take.unit.clone()).collect();
-            let theirs: BTreeSet<String> =
-                over.into_iter().filter(|unit| !left.iter().any(|(_, id)| id == unit)).collect();
+            let (of, resource) = (Arc::clone(of), of.ask.resource.clone());
+            let has_another = |unit: &str| {
+                let key = (resource.clone(), unit.to_owned());
+                contents.who_has(&key).any(|(other, _)| other != *id)
+            };
+            let units = of.ask.take.iter().map(|take| take.unit.clone());
+            let (left, theirs): (BTreeSet<_>, BTreeSet<_>) =
+                units.partition(|unit| of.ask.mode == Mode::Hold && !has_another(unit));
             if !theirs.is_empty() {
                 let (allocation, units) = (*id, Some(theirs));
                 self.book.note(&Change::Release(Release { allocation, units }));
@@ -293,7 +289,7 @@ impl Known {
                 state: State::Releasing,
                 replies: BTreeMap::new(),
             }));
-            let named = |(resource, id): &Key| Some((ResourceName::try_new(resource).ok()?, UnitId::try_new(id).ok()?));
+            let named = |id: &String| Some((ResourceName::try_new(&resource).ok()?, UnitId::try_new(id).ok()?));
             ended.units.extend(left.iter().filter_map(named));
         }
         ended

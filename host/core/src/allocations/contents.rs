@@ -7,7 +7,7 @@ use super::foreign::Foreign;
 use super::journal::Kind;
 use super::record::AllocatedUnit;
 use super::{Key, StoredReply, Unverified};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is allocated. A clone shares the records.
@@ -130,22 +130,18 @@ impl Contents {
         let (over, left): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut allocation.ask.take)
             .into_iter()
             .partition(|take| some.is_none_or(|some| some.contains(&take.unit)));
-        let resource = allocation.ask.resource.clone();
-        let is_left: HashSet<&str> = left.iter().map(|take| take.unit.as_str()).collect();
-        for take in over.iter().filter(|take| !is_left.contains(take.unit.as_str())) {
-            self.let_go(&(resource.clone(), take.unit.clone()), id);
-        }
+        let key = |take: &Take| (allocation.ask.resource.clone(), take.unit.clone());
+        over.iter().for_each(|take| self.let_go(&key(take), id));
         // What is left of one may be what another one has as well: two answers to one container after the other.
-        let covered = |other: &Arc<Allocation>| {
-            other.consumer == Consumer::Pods && other.ask.resource == resource && other.ask.take.is_superset(&left)
+        let covered = |(_, other): (AllocationId, &Arc<Allocation>)| {
+            let (ask, theirs) = (&allocation.ask, &other.ask);
+            other.consumer == Consumer::Pods && theirs.resource == ask.resource && theirs.take.is_superset(&left)
         };
-        let first = left.first().map(|take| (resource.clone(), take.unit.clone()));
-        let by = first.as_ref().and_then(|key| self.units.get(key)).map(|unit| &unit.by);
-        let is_covered = allocation.consumer == Consumer::Pods
-            && by.is_some_and(|by| by.iter().filter_map(|id| self.allocations.get(id)).any(covered));
+        let first = left.first().map(key);
+        let is_covered =
+            allocation.consumer == Consumer::Pods && first.is_some_and(|first| self.who_has(&first).any(covered));
         if left.is_empty() || is_covered {
-            let keys: Vec<_> = left.iter().map(|take| (resource.clone(), take.unit.clone())).collect();
-            keys.iter().for_each(|key| self.let_go(key, id));
+            left.iter().for_each(|take| self.let_go(&key(take), id));
             return;
         }
         allocation.ask.take = left;

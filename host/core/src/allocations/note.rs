@@ -92,7 +92,7 @@ impl Allocations {
                 take: giving.take.clone(),
                 mode: giving.mode,
                 state,
-                boot: known.boot.clone().filter(|_| matches!(who, Consumer::Claim { .. })),
+                boot: known.boot.clone().filter(|_| who.driver().is_some()),
                 tag: giving.tag.to_owned(),
                 reply: giving.reply.clone(),
                 expires: ttl.map(|ttl| Expiry::after(ttl, &known.now())),

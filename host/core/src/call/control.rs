@@ -3,7 +3,6 @@
 use super::{CallHost, failure};
 use crate::ledger::{Intent, NotWritten};
 use crate::status::RefusalKind;
-use crate::units::HeldByOther;
 use devgate_node::{DevicePath, ReadError};
 use devgate_policy::Control;
 use devgate_types::component::{Answered, CallKind, LogLevel};
@@ -35,11 +34,9 @@ enum NotWritable {
     /// By the policy, or by what a component may ever write.
     #[error("{0}")]
     Denied(String),
-    /// Another consumer has something that it would act on.
-    #[error("it would act on {}, and {} of {} is given to a container", .0.device, .0.id, .0.of)]
-    Held(HeldByOther),
-    #[error("this call is not waited for any more")]
-    Late,
+    /// Another consumer has something that it would act on, or will have.
+    #[error(transparent)]
+    Held(#[from] NotWritten),
     /// The node cannot say what it would act on.
     #[error("{0}")]
     Read(ReadError),
@@ -70,11 +67,11 @@ impl CallHost {
             NotWritable::Denied(_) if !self.may_write() => (FailureKind::Unsupported, why),
             NotWritable::Denied(_) => (FailureKind::Denied, why),
             // Whose it is, is none of the component's business; that it may try again later is.
-            NotWritable::Held(_) => {
+            NotWritable::Held(NotWritten::Held(_)) => {
                 let why = "a container has another device that it would act on";
                 (FailureKind::Busy, why.to_owned())
             }
-            NotWritable::Late => (FailureKind::Busy, why),
+            NotWritable::Held(NotWritten::Late) => (FailureKind::Busy, why),
             NotWritable::Read(error) | NotWritable::Failed(error) => return Err(failure(&what, &error).into()),
         };
         Err(Failure::new(kind, format!("{what}: {why}")).into())
@@ -168,10 +165,7 @@ impl CallHost {
                 self.services.allocations.reached_by(devices, ids, backing)
             },
         });
-        let _writing = writing.map_err(|not| match not {
-            NotWritten::Held(other) => NotWritable::Held(other),
-            NotWritten::Late => NotWritable::Late,
-        })?;
+        let _writing = writing?;
         let said = |outcome: &str, written: Option<bool>, reason: &str| {
             tracing::info!(
                 target: "audit",

@@ -40,11 +40,13 @@ pub(crate) struct Intent<'a> {
 }
 
 /// Why nothing is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotWritten {
     /// Another consumer's unit is among what the write would act on.
+    #[error("it would act on {}, and {} of {} is given to a container", .0.device, .0.id, .0.of)]
     Held(HeldByOther),
     /// The call is not waited for any more: what it is about may be another consumer's by now.
+    #[error("this call is not waited for any more")]
     Late,
 }
 
