@@ -9,16 +9,12 @@
 //! and a kubelet that has just started lists no pods until it has heard of them from the API server, which may be away. The
 //! kubelet's own checkpoint knows of both, but is written only when something is allocated or listed. So both are told.
 
-mod claims;
 #[doc(hidden)]
 pub mod fuzz;
 mod in_use;
 mod record;
-mod unknown;
 
-pub use claims::{claims, claims_in_use};
-pub use in_use::in_use;
-pub use unknown::Unknown;
+pub use in_use::{claims, claims_in_use, in_use};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use devgate_core::{Backoff, Holder, Holders, HoldersSource, Offered, jittered};
 use devgate_types::{ResourceName, escape};
+use tonic::Code;
 use tonic::transport::Channel;
 
 use crate::allocating::Allocating;
@@ -85,6 +82,26 @@ impl PodResourcesConfig {
         let own = [KUBELET_SOCKET, CHECKPOINT].map(|name| self.kubelet_dir.join(name));
         own.into_iter().chain([self.socket()]).any(|path| path.symlink_metadata().is_ok())
     }
+}
+
+/// Why it is not known who has what; the kubelet's own words are escaped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// The kubelet's socket is not there.
+    #[error("there is no {}; mount the kubelet's pod-resources directory", .0.display())]
+    NoSocket(PathBuf),
+    /// No kubelet answers on it, for this reason.
+    #[error("the kubelet does not answer: {0}")]
+    Silent(String),
+    /// It took longer than this.
+    #[error("the kubelet did not answer within {0:?}")]
+    Late(Duration),
+    /// It answered with an error.
+    #[error("the kubelet refused: {0:?}: {1}")]
+    Refused(Code, String),
+    /// Its own record is there and makes no sense.
+    #[error("{}: cannot be understood", .0.display())]
+    Record(PathBuf),
 }
 
 /// Asks for ever and tells what is answered. While the kubelet does not answer, nothing is told: what was seen last stands,
