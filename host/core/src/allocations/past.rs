@@ -14,28 +14,31 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Default)]
 pub(super) struct Past {
     then: BTreeMap<Key, AllocatedUnit>,
-    /// The places in the device tree of what each had for itself.
-    places: Places,
-    /// The same with what its nodes reach besides.
-    pieces: Places,
-    /// The paths of the nodes that each had for itself, and their numbers where they are of this boot.
-    own: Index,
-    /// The same of what each shared with others.
-    shared: Index,
-    /// The paths of the nodes of those of which only the kubelet's records tell.
-    recorded: Index,
+    /// Who had something of this name.
+    had: HashMap<Kind, HashMap<String, Vec<Key>>>,
     /// Those of which nothing but the id is known: any hardware may be theirs.
     bare: BTreeSet<Key>,
 }
 
-#[derive(Default)]
-struct Places {
-    taken: Index,
-    /// Every place above one of those.
-    above: Index,
+/// What a name was of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    /// A place in the device tree of what each had for itself.
+    Place,
+    AbovePlace,
+    /// The same with what its nodes reach besides.
+    Piece,
+    AbovePiece,
+    /// The path of a node that each had for itself, or its number where that is of this boot.
+    Own,
+    /// The same of what each shared with others.
+    Shared,
+    /// The path of a node of one of which only the kubelet's records tell.
+    Recorded,
 }
 
-type Index = HashMap<String, Vec<Key>>;
+const PLACE: [Kind; 2] = [Kind::Place, Kind::AbovePlace];
+const PIECE: [Kind; 2] = [Kind::Piece, Kind::AbovePiece];
 
 /// One that was handed out, and what it has in common with another unit.
 pub(super) struct Clash<'a> {
@@ -57,9 +60,9 @@ impl Past {
     /// This is known of one, in place of what was.
     pub(super) fn insert(&mut self, key: &Key, unit: AllocatedUnit) {
         self.forget(key);
-        self.each(&unit, |index, name| {
-            index.entry(name.to_owned()).or_default().push(key.clone());
-        });
+        for (kind, name) in names(&unit) {
+            self.had.entry(kind).or_default().entry(name.to_owned()).or_default().push(key.clone());
+        }
         if unit.is_bare() {
             self.bare.insert(key.clone());
         }
@@ -77,14 +80,15 @@ impl Past {
     pub(super) fn forget(&mut self, key: &Key) {
         let Some(unit) = self.then.remove(key) else { return };
         self.bare.remove(key);
-        self.each(&unit, |index, name| {
-            if let Some(of) = index.get_mut(name) {
+        for (kind, name) in names(&unit) {
+            let had = self.had.entry(kind).or_default();
+            if let Some(of) = had.get_mut(name) {
                 of.retain(|other| other != key);
                 if of.is_empty() {
-                    index.remove(name);
+                    had.remove(name);
                 }
             }
-        });
+        }
     }
 
     /// One of which nothing but the id is known, if there is any.
@@ -92,60 +96,45 @@ impl Past {
         self.bare.first()
     }
 
-    fn each(&mut self, unit: &AllocatedUnit, mut each: impl FnMut(&mut Index, &str)) {
-        for place in unit.own_places() {
-            self.places.each(place, &mut each);
-        }
-        for place in unit.pieces() {
-            self.pieces.each(place, &mut each);
-        }
-        for (shared, name) in unit.names() {
-            let index = match shared {
-                _ if unit.recorded => &mut self.recorded,
-                true => &mut self.shared,
-                false => &mut self.own,
-            };
-            each(index, name);
-        }
-    }
-
     /// One that was handed out under another id, and that a unit cannot be given beside; the first, if there are several.
     pub(super) fn clash<'a>(&'a self, key: &Key, now: &AllocatedUnit) -> Option<Clash<'a>> {
-        let against = |index: &'a Index, name: &str, what: &dyn Fn() -> String, parts: bool| {
-            let of = index.get(name)?.iter().find(|other| {
-                let stands = |then: &AllocatedUnit| {
-                    let beside = parts && then.is_part_beside(now);
-                    !(beside || (then.shares && now.shares))
-                };
-                *other != key && self.then.get(*other).is_some_and(stands)
-            })?;
-            Some(Clash { of, what: what() })
+        let against = |kind: Kind, name: &str, parts: bool| {
+            let stands = |then: &AllocatedUnit| {
+                let beside = parts && then.is_part_beside(now);
+                !(beside || (then.shares && now.shares))
+            };
+            let mut had = self.had.get(&kind)?.get(name)?.iter();
+            had.find(|other| *other != key && self.then.get(*other).is_some_and(stands))
         };
-        let hardware = || "hardware".to_owned();
-        let at = |places: &'a Places, place: &str| {
+        let at = |[is, above]: [Kind; 2], place: &str| {
             let mut at = std::iter::once(place).chain(places_above(place));
-            at.find_map(|at| against(&places.taken, at, &hardware, true))
-                .or_else(|| against(&places.above, place, &hardware, true))
+            at.find_map(|at| against(is, at, true)).or_else(|| against(above, place, true))
         };
-        let place = now.own_places().find_map(|place| at(&self.places, place));
-        let place = place.or_else(|| now.pieces().find_map(|place| at(&self.pieces, place)));
-        place.or_else(|| {
-            now.names().find_map(|(shared, name)| {
-                let what = || format!("node {}", devgate_types::escape(name, 80));
-                let own = against(&self.own, name, &what, !shared);
-                let shares = || against(&self.shared, name, &what, false);
-                let recorded = || against(&self.recorded, name, &what, false);
-                own.or_else(|| (!shared).then(|| shares().or_else(recorded)).flatten())
-            })
+        let place = now.own_places().find_map(|place| at(PLACE, place));
+        let place = place.or_else(|| now.pieces().find_map(|place| at(PIECE, place)));
+        if let Some(of) = place {
+            return Some(Clash { of, what: "hardware".to_owned() });
+        }
+        now.names().find_map(|(shared, name)| {
+            let others = [Kind::Shared, Kind::Recorded].into_iter().filter(|_| !shared);
+            let own = against(Kind::Own, name, !shared);
+            let of = own.or_else(|| others.into_iter().find_map(|kind| against(kind, name, false)))?;
+            Some(Clash { of, what: format!("node {}", devgate_types::escape(name, 80)) })
         })
     }
 }
 
-impl Places {
-    fn each(&mut self, place: &str, each: &mut impl FnMut(&mut Index, &str)) {
-        each(&mut self.taken, place);
-        for above in places_above(place) {
-            each(&mut self.above, above);
-        }
-    }
+/// All that tells one from others.
+fn names(unit: &AllocatedUnit) -> impl Iterator<Item = (Kind, &str)> {
+    let at = |[is, above]: [Kind; 2], place| {
+        std::iter::once((is, place)).chain(places_above(place).map(move |place| (above, place)))
+    };
+    let places = unit.own_places().flat_map(move |place| at(PLACE, place));
+    let pieces = unit.pieces().flat_map(move |place| at(PIECE, place));
+    let names = unit.names().map(|(shared, name)| match shared {
+        _ if unit.recorded => (Kind::Recorded, name),
+        true => (Kind::Shared, name),
+        false => (Kind::Own, name),
+    });
+    places.chain(pieces).chain(names)
 }
