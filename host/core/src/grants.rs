@@ -4,7 +4,6 @@ mod facts;
 mod files;
 mod here;
 mod log_capture;
-mod mounts;
 mod reach;
 mod vfio;
 
@@ -15,11 +14,10 @@ use devgate_policy::{DeviceFacts, NodeGrant, PluginPolicy, Selector, Use, danger
 use devgate_types::component::LogLevel;
 use devgate_types::{Bucket, LogThrottle, Mutex, NodeKind, NodeNumber};
 use facts::Facts;
-pub(crate) use files::FileRefused;
+pub use files::NotGranted;
 pub use here::{PathMatch, Sight};
 pub use log_capture::Line;
 pub(crate) use log_capture::LogCapture;
-pub use mounts::MountDenied;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -240,9 +238,9 @@ impl Grants {
 
     /// A node by its path, as the policy's `host-nodes` list it. The error says why it is not given; escaped, and for the component as
     /// well.
-    pub fn node_at(&self, path: &str) -> Result<GrantedNode, NodeDenied> {
-        let grant = self.policy.host_nodes.grant(path).ok_or(NodeDenied::NotGranted)?;
-        let node = self.node.node_at(path).map_err(NodeDenied::Read)?;
+    pub fn node_at(&self, path: &str) -> Result<GrantedNode, NotGranted> {
+        let grant = self.policy.host_nodes.grant(path).ok_or(NotGranted::Unlisted("host-nodes matches it"))?;
+        let node = self.node.node_at(path)?;
         let owner = self.node.owner_of(node.number);
         // Where a selector offers it as well, neither the order of questions nor the wider grant decides.
         let owner = owner.as_ref().map(|owner| Facts::new(&self.node, owner));
@@ -252,7 +250,7 @@ impl Grants {
             None => grant,
         };
         let granted = self.grant(node, grant, owner.as_ref());
-        granted.map_err(|withheld| NodeDenied::Refused(withheld.why))
+        granted.map_err(|withheld| NotGranted::Refused(withheld.why, None))
     }
 
     /// What is wrong with giving a node away at this moment, if anything. A disk that was idle when it was enumerated may
@@ -355,20 +353,6 @@ impl Grants {
 /// What all these selectors let be done with a device together, if there are any.
 fn widest(selectors: &[&Selector]) -> Option<Use> {
     selectors.iter().map(|selector| selector.usage).max()
-}
-
-/// Why a node is not given by its path.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NodeDenied {
-    /// The policy does not list it.
-    #[error("it is not granted")]
-    NotGranted,
-    /// It is listed, and not given for this reason; escaped.
-    #[error("{0}")]
-    Refused(String),
-    /// It cannot be looked at.
-    #[error(transparent)]
-    Read(ReadError),
 }
 
 /// The lesser of two grants of one node: exclusive rather than shared, what both allow, and in the place that both name.

@@ -66,7 +66,7 @@ pub use allocations::{
 pub use backoff::{Backoff, jittered};
 pub use devices::{Ask, Devices, Gone, Granted, Released};
 pub use failures::{Failures, TaskFailed};
-pub use grants::{Grants, Line, Match, MountDenied, NodeDenied, PathMatch, Sight, Withheld};
+pub use grants::{Grants, Line, Match, NotGranted, PathMatch, Sight, Withheld};
 pub use holders::{Holder, Holders, HoldersFeed, HoldersSource, Offered, Records, holders};
 pub use keyed_lock::KeyedLock;
 pub use loader::{LoadFailure, Loader};

@@ -1,7 +1,7 @@
 //! Each function of the contract, as one call of a component is served it.
 
-use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, forged, outside};
-use crate::grants::{Grants, MountDenied, NodeDenied};
+use super::{ATTRIBUTE_BYTES, CallHost, check_holder, failure, forged};
+use crate::grants::Grants;
 use devgate_node::ReadError;
 use devgate_policy::attribute_rule;
 use devgate_types::component::{Answered, CallKind, Capabilities, Denied, LogBatch, LogLevel, NodeInfo, Uevent};
@@ -123,33 +123,15 @@ impl Capabilities for CallHost {
     }
 
     fn node_at(&mut self, path: &str) -> Answered<NodeHandle> {
-        let node = self.grants.node_at(path);
         let what = format!("node \"{}\"", escape(path, 80));
-        let refuse = |why: &str| {
-            self.refused(&what, why);
-            outside::denied(&what, why)
-        };
-        let node = node.map_err(|denied| match denied {
-            NodeDenied::NotGranted => refuse("no entry of the policy's host-nodes matches it"),
-            NodeDenied::Refused(reason) => refuse(&reason),
-            NodeDenied::Read(error) => failure(&what, &error).into(),
-        })?;
+        let node = self.grants.node_at(path).map_err(|why| self.not_given(&what, why))?;
         Ok(self.hold_node(node))
     }
 
     fn mount(&mut self, name: &str) -> Answered<MountHandle> {
         let what = format!("mount \"{}\"", escape(name, 80));
-        match self.grants.mount(name) {
-            Ok(mount) => Ok(self.hold_mount(mount)),
-            Err(why) => {
-                let text = why.to_string();
-                self.refused(&what, &text);
-                Err(match why {
-                    MountDenied::Missing(_) => Failure::new(FailureKind::NotFound, format!("{what}: {text}")).into(),
-                    MountDenied::NotGranted | MountDenied::Refused(_) => outside::denied(&what, &text),
-                })
-            }
-        }
+        let mount = self.grants.mount(name).map_err(|why| self.not_given(&what, why))?;
+        Ok(self.hold_mount(mount))
     }
 
     fn node(&mut self, node: NodeHandle) -> Answered<NodeInfo> {

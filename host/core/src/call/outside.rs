@@ -2,7 +2,7 @@
 
 use super::{CallHost, failure, number};
 use crate::component_state::{MAX_BYTES, NotStored};
-use crate::grants::{FileRefused, Grants};
+use crate::grants::{Grants, NotGranted};
 use crate::status::RefusalKind;
 use devgate_policy::MountGrant;
 use devgate_types::component::{Answered, CallKind, Denied, LogLevel};
@@ -26,21 +26,28 @@ impl CallHost {
         &self,
         path: &str,
         kind: &str,
-        question: impl FnOnce(&Grants, &str) -> Result<T, FileRefused>,
+        question: impl FnOnce(&Grants, &str) -> Result<T, NotGranted>,
     ) -> Answered<T> {
         let answer = question(&self.grants, path);
         let what = format!("{kind} \"{}\"", escape(path, 160));
-        answer.map_err(|refused| match refused {
-            FileRefused::Denied(told, full) => {
-                self.refused(&what, full.as_deref().unwrap_or(&told));
-                denied(&what, &told)
-            }
-            FileRefused::Read(error) => failure(&what, &error).into(),
-        })
+        answer.map_err(|why| self.not_given(&what, why))
+    }
+
+    /// What a component is told of what it does not get. The admin is told as well.
+    pub(super) fn not_given(&self, what: &str, why: NotGranted) -> Denied {
+        let full = why.to_string();
+        let (kind, told) = match why {
+            NotGranted::Read(error) => return failure(what, &error).into(),
+            NotGranted::Missing(told) => (FailureKind::NotFound, told),
+            NotGranted::Refused(told, _) => (FailureKind::Denied, told),
+            NotGranted::Unlisted(_) => (FailureKind::Denied, full.clone()),
+        };
+        self.refused(what, &full);
+        Failure::new(kind, format!("{what}: {told}")).into()
     }
 
     /// Tells the admin what the component asked for and does not get: once each.
-    pub(super) fn refused(&self, what: &str, why: &str) {
+    fn refused(&self, what: &str, why: &str) {
         let plugin = self.grants.policy.name.as_str();
         let said = format!("the component asked for {what}: {why}");
         self.grants.hear(LogLevel::Warn, true, &said);
@@ -95,8 +102,4 @@ impl CallHost {
         }
         Failure::new(FailureKind::Io, format!("state: could not be {what}"))
     }
-}
-
-pub(super) fn denied(what: &str, why: &str) -> Denied {
-    Denied::Failure(Failure::new(FailureKind::Denied, format!("{what}: {why}")))
 }

@@ -1,6 +1,6 @@
 //! What the grants mean on this node, for people: which files, nodes and mounts each entry matches, and how each selector sees a device.
 
-use super::{Facts, FileRefused, Grants, NodeDenied, Withheld};
+use super::{Facts, Grants, NotGranted, Withheld};
 use crate::units::GrantedNode;
 use devgate_node::{DevicePath, ReadError};
 use devgate_policy::{Origin, Selector, Use};
@@ -32,9 +32,8 @@ impl Grants {
         let look = |path: &str| match self.file_at(path, 0, 0) {
             Ok(_) => Ok(Some(path.to_owned())),
             // A directory matches `*` as well, and is no file.
-            Err(FileRefused::Read(ReadError::NotFound | ReadError::Invalid(_))) => Ok(None),
-            Err(FileRefused::Read(error)) => Err(Withheld { what: path.to_owned(), why: error.to_string() }),
-            Err(FileRefused::Denied(told, full)) => Err(Withheld { what: path.to_owned(), why: full.unwrap_or(told) }),
+            Err(NotGranted::Read(ReadError::NotFound | ReadError::Invalid(_))) => Ok(None),
+            Err(why) => Err(Withheld { what: path.to_owned(), why: why.to_string() }),
         };
         let one = |(pattern, origin)| {
             let is_its = |path: &str| policy.matching(path).any(|matching| matching == pattern);
@@ -49,9 +48,9 @@ impl Grants {
         let policy = &self.policy.host_nodes;
         let look = |path: &str| match self.node_at(path) {
             Ok(node) => Ok(Some(node)),
-            Err(NodeDenied::Refused(why)) => Err(Withheld { what: path.to_owned(), why }),
+            Err(NotGranted::Refused(why, _)) => Err(Withheld { what: path.to_owned(), why }),
             // A directory or a link matches as well, and is no node.
-            Err(NodeDenied::Read(_) | NodeDenied::NotGranted) => Ok(None),
+            Err(_) => Ok(None),
         };
         let one = |(pattern, _, origin)| {
             let is_its = |path: &str| policy.matching(path).any(|matching| matching == pattern);

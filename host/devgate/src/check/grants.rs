@@ -3,7 +3,7 @@
 use super::PluginReport;
 use super::finding::Finding;
 use crate::survey::Given;
-use devgate_core::{Grants, Match, MountDenied, PathMatch};
+use devgate_core::{Grants, Match, NotGranted, PathMatch};
 use devgate_policy::{PluginPolicy, Use};
 use devgate_types::{NodeNumber, escape};
 use serde::Serialize;
@@ -167,9 +167,9 @@ fn mounts(view: &Grants, policy: &PluginPolicy, report: &mut PluginReport) -> Ve
     for (name, mount) in &policy.containers.mounts {
         let says = |why: &str| format!("mount {}: {why}", escape(name, 80));
         match view.mount(name) {
-            Ok(_) | Err(MountDenied::NotGranted) => {}
-            Err(MountDenied::Missing(why)) => report.finds_at("mount-missing", &mount.origin, says(&why)),
-            Err(MountDenied::Refused(why)) => report.finds_at("mount-refused", &mount.origin, says(&why)),
+            Ok(_) => {}
+            Err(NotGranted::Missing(why)) => report.finds_at("mount-missing", &mount.origin, says(&why)),
+            Err(why) => report.finds_at("mount-refused", &mount.origin, says(&why.to_string())),
         }
     }
     let mounts = policy.containers.mounts.values().map(|mount| MountFacts {

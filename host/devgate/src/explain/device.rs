@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::survey::Given;
-use devgate_core::{Grants, NodeDenied, Withheld};
+use devgate_core::{Grants, NotGranted, Withheld};
 use devgate_node::DevicePath;
 use devgate_policy::Use;
 use devgate_types::escape;
@@ -79,7 +79,7 @@ pub(super) fn node_facts(world: &World, path: &str) -> ExplainedNode {
         let grants = Grants::new(world.node.clone(), Arc::new(policy.clone()));
         let (granted, withheld) = match grants.node_at(path) {
             Ok(node) => (Some(Given::of(&node)), None),
-            Err(NodeDenied::NotGranted) => return None,
+            Err(NotGranted::Unlisted(_)) => return None,
             Err(why) => (None, Some(why.to_string())),
         };
         Some(HostNode { plugin: policy.name.to_string(), granted, withheld })
