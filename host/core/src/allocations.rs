@@ -215,11 +215,11 @@ impl Allocations {
         self.0.moves.load(Ordering::Relaxed)
     }
 
-    /// What is to be saved, if anything is not.
-    fn unsaved(&self) -> Option<save::Unsaved> {
+    /// The last step, if it is to be saved and is not.
+    fn unsaved(&self) -> Option<u64> {
         let known = self.lock();
         let unsaved = self.0.store.is_some() && (known.is_news || !known.book.is_durable(known.book.last()));
-        unsaved.then(|| save::Unsaved { allocations: self.clone(), step: known.book.last() })
+        unsaved.then(|| known.book.last())
     }
 
     /// Whether a newer host wrote what is kept: it is not for this one to find out what was given.
@@ -257,6 +257,11 @@ impl Known {
         (now.unreleased, now.boot) = (unreleased, self.boot.clone());
         now
     }
+}
+
+/// Whether something is not written, as that says the same.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn key(resource: &ResourceName, unit: &UnitRecord) -> Key {

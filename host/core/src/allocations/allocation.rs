@@ -1,8 +1,8 @@
 //! One allocation: who has which units, and how far that is.
 
-use super::Key;
 use super::consumer::Consumer;
 use super::expiry::Expiry;
+use super::{Key, is_default};
 use crate::offer::Reply;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -27,16 +27,16 @@ pub(crate) struct Allocation {
 }
 
 /// What it takes, and how far that is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ask {
     /// The resource, as it is offered.
     pub(crate) resource: String,
     /// Units of it, and what of each.
     pub(crate) take: BTreeSet<Take>,
-    #[serde(default, skip_serializing_if = "Mode::is_hold")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) mode: Mode,
-    #[serde(default, skip_serializing_if = "State::is_active")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) state: State,
     /// When it was acquired, in seconds since 1970, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub(crate) struct Ask {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Take {
     pub(crate) unit: String,
-    #[serde(default, skip_serializing_if = "Slot::is_whole")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) slot: Slot,
 }
 
@@ -116,17 +116,7 @@ impl Allocation {
 impl Ask {
     /// Units of a resource, held by whom they were given to.
     pub(crate) fn of(resource: &str, take: impl IntoIterator<Item = Take>) -> Self {
-        Self {
-            resource: resource.to_owned(),
-            take: take.into_iter().collect(),
-            mode: Mode::Hold,
-            state: State::Active,
-            since: None,
-            boot: None,
-            tag: String::new(),
-            reply: None,
-            expires: None,
-        }
+        Self { resource: resource.to_owned(), take: take.into_iter().collect(), ..Self::default() }
     }
 
     /// The same, acquired now.
@@ -159,30 +149,12 @@ impl Take {
 }
 
 impl Slot {
-    fn is_whole(&self) -> bool {
-        *self == Self::Whole
-    }
-
     /// Whether two consumers cannot have both of one unit.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         // Replicas and shares are of two policies, neither of which counts the other's.
         let are_of_one =
             matches!((self, other), (Self::Replica(_), Self::Replica(_)) | (Self::Share(_), Self::Share(_)));
         self == other || !are_of_one
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls them")]
-impl Mode {
-    fn is_hold(&self) -> bool {
-        *self == Self::Hold
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls them")]
-impl State {
-    fn is_active(&self) -> bool {
-        *self == Self::Active
     }
 }
 
@@ -203,7 +175,7 @@ impl StoredReply {
 
     /// Whether it is not known yet what is told, or nothing is.
     pub(super) fn is_unknown(&self) -> bool {
-        *self == Self::default()
+        is_default(self)
     }
 
     /// The reply.

@@ -4,7 +4,7 @@ use super::allocation::{Allocation, AllocationId, Mode, Slot, State, Take};
 use super::change::{Amend, Change, Commit, Release, Units, with};
 use super::consumer::Consumer;
 use super::expiry::{Expiry, Now};
-use super::{Allocations, Known, StoredReply, key, save};
+use super::{Allocations, Known, StoredReply, key};
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, UnitId};
@@ -133,8 +133,8 @@ impl Allocations {
         ended
     }
 
-    /// Allocations are handed to their consumer, with this. What is to be saved before it is so.
-    pub(crate) fn hand_over(&self, mut replies: BTreeMap<AllocationId, StoredReply>) -> Option<save::Unsaved> {
+    /// Allocations are handed to their consumer, with this. The step that is to be saved before it is so.
+    pub(crate) fn hand_over(&self, mut replies: BTreeMap<AllocationId, StoredReply>) -> Option<u64> {
         let mut known = self.lock();
         let contents = known.book.contents();
         replies.retain(|id, reply| contents.is_told_otherwise(*id, reply));

@@ -6,7 +6,7 @@ use super::consumer::Consumer;
 use super::foreign::Foreign;
 use super::journal::Kind;
 use super::record::AllocatedUnit;
-use super::{Key, StoredReply, Unverified};
+use super::{Key, StoredReply, Unverified, is_default};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -289,7 +289,7 @@ impl Contents {
             };
             entries.push(Change::Acquire(acquire).to_entry());
         }
-        if !self.unverified.is_none() {
+        if !is_default(&self.unverified) {
             entries.push(Change::Dirty(Dirty::Is(self.unverified.clone())).to_entry());
         }
         entries

@@ -3,7 +3,7 @@
 use super::allocation::Ask;
 use super::change::{Acquire, Amend, Change, Release, Units, with};
 use super::expiry::Expiry;
-use super::{AllocationId, Allocations, Consumer, Key, Mode, State, StoredReply, Take, key, save};
+use super::{AllocationId, Allocations, Consumer, Key, Mode, State, StoredReply, Take, key};
 use crate::units::{GrantedNode, UnitRecord};
 use devgate_policy::PluginPolicy;
 use devgate_types::ResourceName;
@@ -54,8 +54,8 @@ impl<'a> Giving<'a> {
 
 /// What was noted.
 pub(crate) struct Noted {
-    /// What is to be saved before it is so.
-    pub(crate) unsaved: Option<save::Unsaved>,
+    /// The step that is to be saved before it is so.
+    pub(crate) unsaved: Option<u64>,
     /// The allocation of each.
     pub(crate) ids: Vec<AllocationId>,
     /// Those that there were not before.

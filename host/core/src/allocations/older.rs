@@ -6,6 +6,7 @@
 use super::allocation::{Ask, Take};
 use super::change::{Change, Dirty, Units};
 use super::contents::Contents;
+use super::is_default;
 use super::journal::Book;
 use super::unverified::Unverified;
 use crate::state::{Dir, Found, StateFile};
@@ -33,7 +34,7 @@ pub(super) struct HandedOut {
     /// What others than our plugins gave by the kubelet's records: it keeps hardware from others, and is no reason to keep the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     others: Units,
-    #[serde(default, skip_serializing_if = "Unverified::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     doubts: Unverified,
 }
 

@@ -1,5 +1,6 @@
 //! One id as it was handed out, and what is different by now.
 
+use super::is_default;
 use crate::units::{GrantedNode, Part, Role, UnitRecord};
 use devgate_node::DevicePath;
 use devgate_policy::PluginPolicy;
@@ -19,7 +20,7 @@ pub(super) struct AllocatedUnit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pieces: Option<BTreeSet<String>>,
     /// Whether the policy let its resource share hardware.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) shares: bool,
     /// The plugin of whose parts of a device it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,17 +29,17 @@ pub(super) struct AllocatedUnit {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     replicas: u32,
     /// Whether a component has to release it before anybody else gets it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) unreleased: bool,
     /// The boot that the nodes' numbers are of, where the kernel says which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
     /// Whether only the kubelet's records tell of it: what it is made of is not known then, and its nodes are all that its container
     /// got, shared ones among them.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) recorded: bool,
     /// Whether only others than our plugins offer its resource, by the kubelet's records.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) others: bool,
 }
 
@@ -53,13 +54,13 @@ struct NodeThen {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     device: Option<String>,
     /// Whether others have it as well.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     shared: bool,
     /// Whether it told a part from others.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     own: bool,
     /// Whether other parts could have it as well.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     common: bool,
 }
 
@@ -70,11 +71,6 @@ fn one() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_one(replicas: &u32) -> bool {
     *replicas == 1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 impl NodeThen {

@@ -14,42 +14,30 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it is tried again to save what could not be.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// What has to be saved before an allocation is answered.
-pub(crate) struct Unsaved {
-    pub(super) allocations: Allocations,
-    /// The last step of it.
-    pub(super) step: u64,
-}
-
-impl Unsaved {
-    /// Saves it, or waits until another caller has. A disk that never answers costs one thread of the whole host and each
-    /// allocation that wants to save two seconds. Fails where it was not saved; the next allocation tries again.
+impl Allocations {
+    /// Saves a step and all before it, or waits until another caller has. A disk that never answers costs one thread of the whole host and
+    /// each allocation that wants to save two seconds. Fails where it was not saved; the next allocation tries again.
     #[tracing::instrument(name = "core.record", level = "trace", skip_all)]
-    pub(crate) async fn save(self) -> io::Result<()> {
+    pub(crate) async fn save(&self, step: u64) -> io::Result<()> {
         let late = || io::Error::new(io::ErrorKind::TimedOut, format!("not written within {TIMEOUT:?}"));
-        let allocations = self.allocations.clone();
-        let saved = tokio::time::timeout(TIMEOUT, self.write()).await;
+        let saved = tokio::time::timeout(TIMEOUT, self.save_in_turn(step)).await;
         let saved = saved.unwrap_or_else(|_| Err(late()));
         if let Err(error) = &saved {
-            allocations.fails(error);
+            self.fails(error);
         }
         saved
     }
 
-    async fn write(self) -> io::Result<()> {
-        let Some(store) = &self.allocations.0.store else {
+    async fn save_in_turn(&self, step: u64) -> io::Result<()> {
+        let Some(store) = &self.0.store else {
             return Ok(());
         };
-        let mut writing = Arc::clone(store).lock_owned().await;
-        let written = tokio::task::spawn_blocking(move || {
-            // The turn ends when the disk has answered, not when the caller stops waiting.
-            self.allocations.write(&mut writing, self.step)
-        });
+        let (mut writing, allocations) = (Arc::clone(store).lock_owned().await, self.clone());
+        // The turn ends when the disk has answered, not when the caller stops waiting.
+        let written = tokio::task::spawn_blocking(move || allocations.write(&mut writing, step));
         written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))
     }
-}
 
-impl Allocations {
     /// Writes what was noted by now, unless this step is on the disk already: one sync for all who wait.
     fn write(&self, writing: &mut Writing, step: u64) -> io::Result<()> {
         let mut known = self.lock();
@@ -102,10 +90,9 @@ impl Allocations {
 
     fn begin_next(&self, store: &Store) -> io::Result<()> {
         let writing = store.blocking_lock();
-        let Some(number) = writing.journal.wants_next() else {
+        let Some((number, disk)) = writing.journal.wants_next() else {
             return Ok(());
         };
-        let disk = writing.journal.disk();
         drop(writing);
         let next = Next::make(&*disk, number)?;
         let mut writing = store.blocking_lock();
@@ -120,7 +107,7 @@ impl Allocations {
         drop(writing);
         self.is_written(last);
         if let Some(snapshot) = snapshot {
-            let bytes = snapshot.write_and_tidy()?;
+            let bytes = snapshot.write(false)?;
             store.blocking_lock().journal.has_snapshot_of(bytes);
         }
         self.notes_journal(None);
@@ -166,9 +153,9 @@ impl Allocations {
             } else {
                 self.0.unsaved.notified().await;
             }
-            let (allocations, step) = (self.clone(), self.lock().book.last());
+            let step = self.lock().book.last();
             // What is wrong has been said.
-            let _ = Unsaved { allocations, step }.save().await;
+            let _ = self.save(step).await;
         }
     }
 

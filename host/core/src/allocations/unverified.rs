@@ -54,11 +54,6 @@ impl Unverified {
         }
     }
 
-    /// Whether there are none.
-    pub(super) fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
     fn has(&self, plugin: &str, id: &str) -> bool {
         let is_in = |ids: &Ids| ids.get(plugin).is_some_and(|ids| ids.contains(id));
         is_in(&self.absent) || self.all_but.as_ref().is_some_and(|released| !is_in(released))
@@ -119,7 +114,7 @@ mod tests {
         assert!(released(&mut unverified, "a", false));
         assert!(unverified.has("gpus", "a") && !unverified.has("gpus", "b") && !unverified.has("nics", "a"));
         assert!(released(&mut unverified, "a", true) && !released(&mut unverified, "a", true));
-        assert!(unverified.is_none());
+        assert_eq!(unverified, Unverified::default());
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(crate) enum NotWritten {
 }
 
 /// What one file tells.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tells {
     resource: String,
@@ -68,15 +68,7 @@ pub(crate) struct Tells {
 impl Tells {
     /// What the file of an id, as it is offered, says of a unit.
     pub(crate) fn new(resource: &ResourceName, id: String, unit: &UnitId, text: String) -> Self {
-        Self {
-            resource: resource.to_string(),
-            id,
-            unit: unit.to_string(),
-            text,
-            over: false,
-            before: false,
-            unseen: false,
-        }
+        Self { resource: resource.to_string(), id, unit: unit.to_string(), text, ..Self::default() }
     }
 
     fn name(&self) -> String {

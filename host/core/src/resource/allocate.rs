@@ -93,9 +93,10 @@ async fn finish(attempts: &[Attempt<'_>], ids: &[AllocationId]) -> Result<Vec<Gi
     let stored = store(attempts, &replies)?;
     let known: BTreeMap<_, _> = ids.iter().zip(stored).filter_map(|(id, stored)| Some((*id, stored?))).collect();
     if let Some(first) = attempts.first().filter(|_| !known.is_empty())
-        && let Some(unsaved) = first.part.resource.core.allocations.hand_over(known)
+        && let allocations = &first.part.resource.core.allocations
+        && let Some(step) = allocations.hand_over(known)
     {
-        unsaved.save().await.map_err(|problem| not_recorded(attempts, &problem))?;
+        allocations.save(step).await.map_err(|problem| not_recorded(attempts, &problem))?;
     }
     Ok(ids.iter().copied().zip(replies).collect())
 }
@@ -150,11 +151,11 @@ async fn record(
     }
     let allocations = &first.part.resource.core.allocations;
     let all: Vec<_> = attempts.iter().zip(replies).map(|(attempt, reply)| attempt.giving(reply)).collect();
-    let mut noted = allocations.note(who, state, ttl, &all);
-    let Some(unsaved) = noted.unsaved.take() else {
+    let noted = allocations.note(who, state, ttl, &all);
+    let Some(step) = noted.unsaved else {
         return Ok(noted.ids);
     };
-    match unsaved.save().await {
+    match allocations.save(step).await {
         Err(problem) if noted.is_new => {
             allocations.take_back(&noted);
             for Attempt { part, units, .. } in attempts {

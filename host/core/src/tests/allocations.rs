@@ -71,9 +71,9 @@ fn entry(name: &str, hardware: &str) -> String {
 }
 
 /// Saves what was noted, where the host has not done so meanwhile.
-async fn save(noted: crate::allocations::note::Noted) {
-    if let Some(unsaved) = noted.unsaved {
-        unsaved.save().await.unwrap();
+async fn save(allocations: &Allocations, noted: crate::allocations::note::Noted) {
+    if let Some(step) = noted.unsaved {
+        allocations.save(step).await.unwrap();
     }
 }
 

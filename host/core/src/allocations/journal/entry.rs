@@ -76,15 +76,16 @@ impl<'a> Entry<'a> {
         if !head.starts_with(&MAGIC) {
             return None;
         }
-        let length = usize::try_from(number32(head, 4)?).ok().filter(|length| *length <= MAX_BYTES)?;
+        let length =
+            usize::try_from(u32::from_le_bytes(number(head, 4)?)).ok().filter(|length| *length <= MAX_BYTES)?;
         let whole = bytes.get(..HEAD + length)?;
-        if number32(head, 8)? != checksum(whole) {
+        if u32::from_le_bytes(number(head, 8)?) != checksum(whole) {
             return None;
         }
         let entry = Self {
-            seq: number64(head, 16)?,
-            durable_through: number64(head, 24)?,
-            kind: Kind(u16::from_le_bytes(head.get(12..14)?.try_into().ok()?)),
+            seq: u64::from_le_bytes(number(head, 16)?),
+            durable_through: u64::from_le_bytes(number(head, 24)?),
+            kind: Kind(u16::from_le_bytes(number(head, 12)?)),
             bytes: whole.get(HEAD..)?,
         };
         Some((entry, whole.len().next_multiple_of(ALIGN)))
@@ -99,12 +100,8 @@ fn checksum(entry: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-fn number32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn number64(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Host {
     /// The next step of a compaction.
     fn compact(&mut self) {
         if let Some(snapshot) = self.snapshot.take() {
-            let _ = snapshot.write_and_tidy();
+            let _ = snapshot.write(false);
         } else if let Some(next) = self.next.take() {
             let batch = self.book.take(true);
             let last = batch.last;
@@ -82,7 +82,7 @@ impl Host {
                 Err(_) => assert!(self.writer.needs_all()),
             }
         } else if let Some(number) = self.writer.number_after() {
-            self.next = Next::make(&*self.writer.disk(), number).ok();
+            self.next = Next::make(&self.disk, number).ok();
         }
     }
 

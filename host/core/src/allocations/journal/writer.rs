@@ -100,30 +100,22 @@ impl Writer {
         let number = self.number + 1;
         let next = make_segment(&*self.disk, number, &contents)?;
         let snapshot = Snapshot { disk: Arc::clone(&self.disk), number, last, contents };
-        self.snapshot = snapshot.write()?;
-        (self.number, self.segment) = (number, Some(next));
-        // What is left lying about is removed another time.
-        let _ = remove_before(&*self.disk, number, self.keeps);
-        self.keeps = false;
+        self.snapshot = snapshot.write(self.keeps)?;
+        (self.number, self.segment, self.keeps) = (number, Some(next), false);
         Ok(())
     }
 
-    /// The number of the next segment, where this one grew long: as long as what a snapshot would have, or as the room that it
-    /// was given.
-    pub(crate) fn wants_next(&self) -> Option<u64> {
+    /// The number of the next segment and what makes it, beside this writer, where this one grew long: as long as what a snapshot would
+    /// have, or as the room that it was given.
+    pub(crate) fn wants_next(&self) -> Option<(u64, Arc<dyn Disk>)> {
         let is_long = |segment: &&Segment| segment.at >= RESERVE.max(self.snapshot);
-        self.segment.as_ref().filter(is_long).map(|_| self.number + 1)
+        self.segment.as_ref().filter(is_long).map(|_| (self.number + 1, Arc::clone(&self.disk)))
     }
 
     /// The number of the next segment, however long this one is.
     #[cfg(test)]
     pub(super) fn number_after(&self) -> Option<u64> {
         self.segment.as_ref().map(|_| self.number + 1)
-    }
-
-    /// What makes segments, for who does it beside this writer.
-    pub(crate) fn disk(&self) -> Arc<dyn Disk> {
-        Arc::clone(&self.disk)
     }
 
     /// Goes on in the next segment, after these steps. What is to be written then is all that is known before it; nothing where
@@ -183,14 +175,8 @@ fn make_segment(disk: &dyn Disk, number: u64, contents: &Contents) -> io::Result
 }
 
 impl Snapshot {
-    /// Writes it, and removes what it has in it. How much it has, in bytes.
-    pub(crate) fn write_and_tidy(&self) -> io::Result<u64> {
-        let bytes = self.write()?;
-        let _ = remove_before(&*self.disk, self.number, false);
-        Ok(bytes)
-    }
-
-    fn write(&self) -> io::Result<u64> {
+    /// Writes it, and removes or puts aside what it has in it. How much it has, in bytes.
+    pub(crate) fn write(&self, aside: bool) -> io::Result<u64> {
         let mut bytes = Vec::new();
         write_header(self.last, &self.contents, &mut bytes);
         let mut write = |kind, held: &[u8]| {
@@ -206,6 +192,8 @@ impl Snapshot {
         file.sync()?;
         self.disk.rename(UNFINISHED, &snapshot_name(self.number))?;
         self.disk.sync_names()?;
+        // What is left lying about is removed another time.
+        let _ = remove_before(&*self.disk, self.number, aside);
         Ok(bytes.len() as u64)
     }
 }

@@ -259,7 +259,7 @@ async fn nothing_is_written_before_it_is_known_what_pods_have() {
     let (units, policy) = ([unit], plugin_policy(POLICY));
     let giving = Giving::whole(&resource, &[], &units, &policy, false);
     let noted = allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
-    save(noted).await;
+    save(&allocations, noted).await;
     let next = Allocations::open(dir.path()).unwrap();
     assert!(next.trouble().unwrap().contains("it is not known yet what pods have"));
 }

@@ -80,7 +80,7 @@ async fn a_journal_that_cannot_go_on_in_another_file_is_told_until_it_does() {
             let units = [made_up(next)];
             let giving = Giving::whole(&resource, &[], &units, &policy, false);
             let noted = allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
-            save(noted).await;
+            save(&allocations, noted).await;
             tokio::task::yield_now().await;
         }
     };
