@@ -117,23 +117,14 @@ impl Grants {
     }
 
     fn reach_of(&self, device: &Facts<'_>) -> Option<(DevicePath, Vec<&Selector>)> {
-        let above = |facts: &Facts<'_>| {
-            let ends = facts.is_bus() && !self.is_part(facts.device, DeviceFacts::subsystem(facts));
-            (!ends).then(|| self.node.parent(facts.device)).flatten()
-        };
         let matching = self.matching(device);
         if !matching.is_empty() {
             return Some((device.device.clone(), matching));
         }
-        let mut at = above(device)?;
-        loop {
-            let facts = Facts::new(&self.node, &at);
-            let matching = self.matching(&facts);
-            if !matching.is_empty() {
-                return Some((at, matching));
-            }
-            at = above(&facts)?;
+        if device.is_bus() && !self.is_part(device.device, DeviceFacts::subsystem(device)) {
+            return None;
         }
+        self.reach(&self.node.parent(device.device)?)
     }
 
     fn matching(&self, device: &Facts<'_>) -> Vec<&Selector> {
@@ -269,21 +260,18 @@ impl Grants {
         if let Some(device) = unit.backing.iter().find(lost) {
             return Some(format!("device {} is not offered by the policy any more", device.name()));
         }
-        let granted = |node: &&GrantedNode| {
-            let by_path = || self.policy.host_nodes.grant(&node.node.path).is_some();
+        for node in &unit.nodes {
             let owner = node.owner.as_ref().map(|owner| Facts::new(&self.node, owner));
-            let offered = owner.is_some_and(|owner| self.offer_for(&owner).is_some());
-            offered || node.group.is_some() || by_path()
-        };
-        let lost = unit.nodes.iter().find(|node| !granted(node));
-        let lost = lost.map(|node| format!("node {} is not offered by the policy any more", node.node.path));
-        lost.or_else(|| {
-            unit.nodes.iter().find_map(|node| {
-                let owner = node.owner.as_ref().map(|owner| Facts::new(&self.node, owner));
-                self.refusal(&node.node, owner.as_ref())
-            })
-        })
-        .or_else(|| self.group_problem(&unit.nodes, &unit.backing))
+            let by_path = || self.policy.host_nodes.grant(&node.node.path).is_some();
+            let offered = owner.as_ref().is_some_and(|owner| self.offer_for(owner).is_some());
+            if !offered && node.group.is_none() && !by_path() {
+                return Some(format!("node {} is not offered by the policy any more", node.node.path));
+            }
+            if let Some(why) = self.refusal(&node.node, owner.as_ref()) {
+                return Some(why);
+            }
+        }
+        self.group_problem(&unit.nodes, &unit.backing)
     }
 
     /// Why the host does not give a node away whatever the policy offers.
