@@ -278,7 +278,7 @@ impl Ledger {
     /// which that cannot be, as something else is held that cannot be beside it; they stay held as they were.
     pub(crate) fn follow(&self, index: PluginIndex, moved: Vec<Footprint>) -> Vec<UnitId> {
         let mut plugins = self.lock();
-        let (mut occupancy, mut follows, mut refused) = (Occupancy::default(), Vec::new(), Vec::new());
+        let mut occupancy = Occupancy::default();
         let moves =
             |at: usize, id: &UnitId| PluginIndex(at) == index && moved.iter().any(|footprint| footprint.id == *id);
         for (at, entry) in plugins.iter().enumerate() {
@@ -287,19 +287,18 @@ impl Ledger {
             }
         }
         let plugin = plugins.get(index.0).map(|entry| entry.name.clone()).unwrap_or_default();
-        for footprint in &moved {
+        let refused = moved.iter().filter_map(|footprint| {
             let owner = Owner::held(&plugin, footprint);
-            match occupancy.conflict(owner) {
-                Some(_) => refused.push(footprint.id.clone()),
-                None => {
-                    occupancy.add(owner);
-                    follows.push(footprint.clone());
-                }
+            if occupancy.conflict(owner).is_some() {
+                return Some(footprint.id.clone());
             }
-        }
+            occupancy.add(owner);
+            None
+        });
+        let refused: Vec<_> = refused.collect();
         drop(occupancy);
         if let Some(entry) = plugins.get_mut(index.0) {
-            for footprint in follows {
+            for footprint in moved.into_iter().filter(|footprint| !refused.contains(&footprint.id)) {
                 // One of before the host started is held as what it is listed as.
                 if let Some(held) = entry.held.get_mut(&footprint.id) {
                     *held = footprint;
@@ -312,13 +311,7 @@ impl Ledger {
     /// The ids of a plugin that were handed out, those from before the host started among them.
     pub(crate) fn held(&self, index: PluginIndex) -> BTreeSet<UnitId> {
         let plugins = self.lock();
-        let Some(entry) = plugins.get(index.0) else {
-            return BTreeSet::new();
-        };
-        let remembered =
-            entry.footprints.iter().filter(|footprint| footprint.remembered && !entry.lost.contains_key(&footprint.id));
-        let held = entry.held.keys().chain(remembered.map(|footprint| &footprint.id));
-        held.cloned().collect()
+        plugins.get(index.0).into_iter().flat_map(Entry::with_consumers).map(|footprint| footprint.id.clone()).collect()
     }
 
     /// No consumer has these any more, whenever they were handed out.
@@ -353,6 +346,14 @@ impl Ledger {
 }
 
 impl Entry {
+    /// What was handed out, that from before the host started among it.
+    fn with_consumers(&self) -> impl Iterator<Item = &Footprint> {
+        let remembered = self.footprints.iter().filter(|footprint| {
+            footprint.remembered && !self.held.contains_key(&footprint.id) && !self.lost.contains_key(&footprint.id)
+        });
+        self.held.values().chain(remembered)
+    }
+
     /// What keeps units from being given beside those that are: a whole and its parts are both offered until then.
     fn beside_what_is_held(&self, units: &[Footprint]) -> Option<Lost> {
         // Who asks may know another policy than that by which units were offered, or are held.
@@ -361,10 +362,7 @@ impl Entry {
         }
         let mut occupancy = Occupancy::default();
         let is_asked = |footprint: &&Footprint| !units.iter().any(|unit| unit.id == footprint.id);
-        let remembered = self.footprints.iter().filter(|footprint| {
-            footprint.remembered && !self.held.contains_key(&footprint.id) && !self.lost.contains_key(&footprint.id)
-        });
-        for footprint in self.held.values().chain(remembered).filter(is_asked) {
+        for footprint in self.with_consumers().filter(is_asked) {
             occupancy.add(Owner::held(&self.name, footprint));
         }
         for footprint in units {
