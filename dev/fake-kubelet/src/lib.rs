@@ -317,7 +317,7 @@ impl StandIn {
 
     fn listen(&self, alive: &CancellationToken) -> io::Result<Server> {
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
-        let incoming = Incoming::new(bind(&self.socket())?, cut.clone());
+        let incoming = Incoming::new(bind(&self.socket())?, usize::MAX, cut.clone());
         let stopped = stop.clone().cancelled_owned();
         let service =
             RegistrationServer::new(client::Registration { shared: Arc::clone(&self.shared), alive: alive.clone() });

@@ -50,7 +50,7 @@ impl StandIn {
             _ => {}
         }
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
-        let incoming = Incoming::new(bind(&socket)?, cut.clone());
+        let incoming = Incoming::new(bind(&socket)?, usize::MAX, cut.clone());
         let stopped = stop.clone().cancelled_owned();
         let service = PodResourcesListerServer::new(Lister {
             standin: self.clone(),

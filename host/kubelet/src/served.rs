@@ -53,7 +53,7 @@ impl Served {
     {
         let listener = bind(&path)?;
         let cut = CancellationToken::new();
-        let incoming = Incoming::new(listener, cut.clone()).at_most(MAX_CONNECTIONS);
+        let incoming = Incoming::new(listener, MAX_CONNECTIONS, cut.clone());
         let connections = incoming.subscribe();
         let stopped = stop.clone().cancelled_owned();
         let name = path.display().to_string();

@@ -48,16 +48,9 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Connections to this listener, until `cut` is cancelled.
-    pub fn new(listener: UnixListener, cut: CancellationToken) -> Self {
-        Self { listener, cut, open: Latest::new(usize::MAX), pause: None }
-    }
-
-    /// The same with so many connections at a time: one more ends the oldest.
-    #[must_use]
-    pub fn at_most(self, connections: usize) -> Self {
-        let open = Latest::new(connections);
-        Self { open, ..self }
+    /// Connections to this listener, until `cut` is cancelled; at most so many at a time: one more ends the oldest.
+    pub fn new(listener: UnixListener, most: usize, cut: CancellationToken) -> Self {
+        Self { listener, cut, open: Latest::new(most), pause: None }
     }
 
     /// How many connections there are, and word of the changes.
