@@ -1,7 +1,6 @@
 //! The gate of `allocate`: a reply is built from what was enumerated and what the policy grants. What the component
 //! says only selects among that, and a value that the policy does not expect fails the allocation.
 
-mod cdi;
 mod paths;
 mod values;
 
@@ -59,7 +58,7 @@ pub(crate) fn build(
     let records: Vec<_> = units.iter().map(|unit| record(unit)).collect();
     let nodes = paths::nodes(pool, units)?;
     let mounts = paths::mounts(&asked.mounts, &nodes)?;
-    let cdi = cdi::names(&rules, &records, &edits.cdi)?;
+    let cdi = values::cdi_names(&rules, &records, &edits.cdi)?;
     Ok(Reply {
         env: values::env(&rules, &records, &edits.env)?,
         nodes,
@@ -86,7 +85,7 @@ pub(crate) fn again(
     };
     values::env(&rules, &records, &said(&told.env))?;
     values::annotations(&rules, &records, &said(&told.annotations))?;
-    cdi::names(&rules, &records, &told.cdi)?;
+    values::cdi_names(&rules, &records, &told.cdi)?;
     for mount in &told.mounts {
         let granted = grants.policy.containers.mounts.values().find(|grant| {
             let same = (&grant.source, &grant.target) == (&mount.host_path, &mount.container_path);
