@@ -13,6 +13,7 @@ use crate::units::{GrantedNode, UnitRecord};
 use devgate_node::{DevicePath, Node};
 use devgate_types::{ResourceName, escape};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// The specification's version.
 const VERSION: &str = "1.1.0";
@@ -30,19 +31,10 @@ pub(crate) enum NoFunction {
 
 /// The one PCI function that these devices are, or are parts of. The error says why a file cannot tell of them: they are none, or several.
 pub(crate) fn function_of(node: &Node, backing: &[DevicePath]) -> Result<DevicePath, NoFunction> {
-    let mut functions: Vec<DevicePath> = Vec::new();
-    for device in backing {
-        let Some(function) = pci_of(node, device) else {
-            return Err(NoFunction::NoPart(escape(device.name(), 80)));
-        };
-        if !functions.contains(&function) {
-            functions.push(function);
-        }
-    }
-    match functions.as_slice() {
-        [function] => Ok(function.clone()),
-        several => Err(NoFunction::Several(several.len())),
-    }
+    let function = |device| pci_of(node, device).ok_or_else(|| NoFunction::NoPart(escape(device.name(), 80)));
+    let mut functions = backing.iter().map(function).collect::<Result<BTreeSet<_>, _>>()?;
+    let several = functions.len();
+    functions.pop_first().filter(|_| several == 1).ok_or(NoFunction::Several(several))
 }
 
 /// The nearest PCI function, from a device upwards.

@@ -66,7 +66,7 @@ impl Allocations {
             if ids.iter().any(|own| own.as_str() == id) && unit.backing().all(is_own) {
                 return None;
             }
-            let place = unit.places().find(|at| devices.iter().any(|device| touch(at, device.location())))?;
+            let place = unit.own_places().find(|at| devices.iter().any(|device| touch(at, device.location())))?;
             Some(HeldByOther {
                 of: format!("resource {}", escape(resource, 80)),
                 id: escape(id, 80),

@@ -35,11 +35,6 @@ struct Unit {
 }
 
 impl Contents {
-    /// What is allocated where nothing is known of it.
-    pub(super) fn unknown() -> Self {
-        Self { unverified: Unverified::of_all(), ..Self::default() }
-    }
-
     /// The next entries' sum. Fails where an entry cannot be understood; what can be of it counts.
     pub(super) fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), serde_json::Error> {
         match Change::of_entry(kind, bytes) {

@@ -67,11 +67,6 @@ impl Book {
         Self { contents, queue: Some(Vec::new()), last, durable }
     }
 
-    /// One that says nothing yet of what is allocated.
-    pub(crate) fn unknown() -> Self {
-        Self::new(Contents::unknown(), 0, 0)
-    }
-
     /// One that is never written.
     pub(crate) fn forgetful() -> Self {
         Self { queue: None, ..Self::default() }

@@ -199,13 +199,6 @@ impl AllocatedUnit {
         }))
     }
 
-    /// The places of what the unit has for itself: what it is made of, and those of its own nodes.
-    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
-        let own = self.nodes.iter().filter(|node| !node.shared);
-        let backing = self.backing.iter().map(String::as_str);
-        backing.chain(own.map(NodeThen::place))
-    }
-
     /// The places in the device tree of what the unit has for itself.
     pub(super) fn own_places(&self) -> impl Iterator<Item = &str> {
         let own = self.nodes.iter().filter(|node| !node.shared);

@@ -32,13 +32,14 @@ pub(crate) struct Opened {
 /// alone, also where a sync of it failed before the host that wrote it was killed; so nothing is ever written behind it.
 pub(crate) fn open(disk: Arc<dyn Disk>) -> io::Result<Opened> {
     let files = Files::of(&*disk)?;
-    let (known, replay) = files.read(&*disk)?;
+    let (known, mut replay) = files.read(&*disk)?;
     let keeps = !matches!(known, Known::All);
     let writer = Writer::after(disk, files.newest().unwrap_or_default(), keeps);
-    let book = match known {
-        Known::Nothing | Known::Newer(_) => Book::unknown(),
-        Known::All | Known::Incomplete(_) => Book::new(replay.contents, replay.seq, 0),
-    };
+    if matches!(known, Known::Nothing | Known::Newer(_)) {
+        replay = Replay::default();
+        replay.contents.doubt_all();
+    }
+    let book = Book::new(replay.contents, replay.seq, 0);
     Ok(Opened { book, writer, known })
 }
 
@@ -79,14 +80,10 @@ impl Files {
         self.segments.last().max(self.snapshots.last()).copied()
     }
 
-    /// The snapshot that counts.
-    fn base(&self) -> Option<u64> {
-        self.snapshots.last().copied()
-    }
-
     /// Whether they are all, and what they say.
     fn read(&self, disk: &dyn Disk) -> io::Result<(Known, Replay)> {
-        let (mut replay, base) = (Replay::default(), self.base());
+        // The snapshot that counts.
+        let (mut replay, base) = (Replay::default(), self.snapshots.last().copied());
         if self.newest().is_none() {
             return Ok((Known::Nothing, replay));
         }
