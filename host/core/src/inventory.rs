@@ -1,7 +1,6 @@
 //! What a plugin has: the answer of `enumerate` after the gate, as records that own what they name.
 
 mod gate;
-mod refused;
 mod unread;
 mod values;
 
@@ -13,7 +12,7 @@ use devgate_node::DevicePath;
 use devgate_policy::{PluginPolicy, Use};
 use devgate_types::component::{Call, Component, Output};
 use devgate_types::{DeviceHandle, NodeHandle, NodeNumber, Property, ResourceName, Unit, UnitId, escape};
-use refused::GateRefusal;
+use gate::{GateRefusal, refused};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -53,9 +52,7 @@ impl Inventory {
         before: &Self,
     ) -> Result<(Self, Vec<Rejection>), devgate_types::CallError> {
         let Output { pools, .. } = host.call(component, Call::default(), &[])?;
-        let host = &*host;
-        let numa = |device: &DevicePath| host.numa_node(device);
-        let (mut inventory, mut rejected) = Self::gate(host.policy(), host, pools, &numa);
+        let (mut inventory, mut rejected) = Self::gate(host, pools);
         rejected.extend(inventory.keep_unread(before, host));
         Ok((inventory, rejected))
     }
@@ -159,18 +156,15 @@ impl Inventory {
     }
 }
 
-/// Looks up the NUMA node of a device.
-pub(crate) type Numa<'a> = dyn Fn(&DevicePath) -> Option<u32> + 'a;
-
 impl UnitRecord {
-    fn gate(host: &CallHost, unit: Unit, numa: &Numa<'_>) -> Result<Self, GateRefusal> {
-        let id = UnitId::try_new(&unit.id).map_err(|e| GateRefusal::Name(e.problem()))?;
+    fn gate(host: &CallHost, unit: Unit) -> Result<Self, GateRefusal> {
+        let id = UnitId::try_new(&unit.id).map_err(|e| refused(e.problem()))?;
         let backing = unit.backing.iter().map(|handle| backing(host, *handle)).collect::<Result<BTreeSet<_>, _>>()?;
         let nodes = unit.nodes.iter().map(|handle| held_node(host, *handle)).collect::<Result<Vec<_>, _>>()?;
-        let numa_nodes = backing.iter().filter_map(numa).collect();
+        let numa_nodes = backing.iter().filter_map(|device| host.numa_node(device)).collect();
         let (backing, nodes) = (backing.into_iter().collect::<Vec<_>>(), once_each(nodes));
         if let Some(problem) = host.group_problem(&nodes, &backing) {
-            return Err(GateRefusal::Unfit(problem));
+            return Err(refused(problem));
         }
         let pieces = pieces(host, &backing, &nodes)?;
         let record = Self {
@@ -184,7 +178,10 @@ impl UnitRecord {
             numa_nodes,
         };
         match record.part(host.policy()) {
-            Some(part) if part.len() > MAX_PART_NODES => Err(GateRefusal::ManyNodes(part.len())),
+            Some(part) if part.len() > MAX_PART_NODES => Err(refused(format!(
+                "is a part of a device (partitions) and has {} exclusive nodes; at most {MAX_PART_NODES}",
+                part.len()
+            ))),
             _ => Ok(record),
         }
     }
@@ -238,12 +235,13 @@ impl UnitRecord {
 }
 
 fn backing(host: &CallHost, handle: DeviceHandle) -> Result<DevicePath, GateRefusal> {
-    let device = host.held_device(handle).ok_or(GateRefusal::Handle("backing"))?;
-    match host.grants.usage(device) {
-        Some(Use::Offer) => Ok(device.clone()),
-        Some(Use::Read) => Err(GateRefusal::ReadOnly(escape(device.name(), 80))),
-        None => Err(GateRefusal::NotGranted(escape(device.name(), 80))),
-    }
+    let device = host.held_device(handle).ok_or_else(|| unheld("backing"))?;
+    let why_not = match host.grants.usage(device) {
+        Some(Use::Offer) => return Ok(device.clone()),
+        Some(Use::Read) => "is granted for reading only (hardware: use: offer would let it be offered)",
+        None => "is not granted any more",
+    };
+    Err(refused(format!("device {} {why_not}", escape(device.name(), 80))))
 }
 
 /// What it has for itself: the devices of its own nodes and what it is made of, with all that nodes of these reach. A device of which it
@@ -258,24 +256,28 @@ fn pieces(host: &CallHost, backing: &[DevicePath], nodes: &[GrantedNode]) -> Res
     let mut pieces = BTreeSet::new();
     for device in devices {
         pieces.insert(device.clone());
-        pieces.extend(
-            host.pieces(device).map_err(|error| GateRefusal::Pieces { device: escape(device.name(), 80), error })?,
-        );
+        let why = |error| refused(format!("cannot tell which hardware {} is of: {error}", escape(device.name(), 80)));
+        pieces.extend(host.pieces(device).map_err(why)?);
     }
     Ok(pieces.into_iter().collect())
 }
 
 fn held_node(host: &CallHost, handle: NodeHandle) -> Result<GrantedNode, GateRefusal> {
-    host.held_node(handle).cloned().ok_or(GateRefusal::Handle("node"))
+    host.held_node(handle).cloned().ok_or_else(|| unheld("node"))
+}
+
+fn unheld(what: &str) -> GateRefusal {
+    refused(format!("a {what} handle was never handed out in this call"))
 }
 
 fn shared_nodes(host: &CallHost, handles: &[NodeHandle]) -> Result<Vec<GrantedNode>, GateRefusal> {
     let nodes = handles.iter().map(|handle| held_node(host, *handle)).collect::<Result<Vec<_>, _>>()?;
+    let problem = |what: &str, node: &GrantedNode| Err(refused(format!("node {} {what}", node.node.path)));
     if let Some(node) = nodes.iter().find(|node| node.group.is_some()) {
-        return Err(GateRefusal::Group(node.node.path.clone()));
+        return problem("opens an iommu group: it belongs to the units that are made of it", node);
     }
     match nodes.iter().find(|node| !node.grant.shared) {
-        Some(node) => Err(GateRefusal::NotShared(node.node.path.clone())),
+        Some(node) => problem("is not marked shared by the policy", node),
         None => Ok(once_each(nodes)),
     }
 }
@@ -288,15 +290,15 @@ fn once_each(mut nodes: Vec<GrantedNode>) -> Vec<GrantedNode> {
 
 fn properties(given: Vec<Property>) -> Result<Vec<(String, String)>, GateRefusal> {
     if given.len() > MAX_PROPERTIES {
-        return Err(GateRefusal::ManyProperties(given.len()));
+        return Err(refused(format!("has {} properties; at most {MAX_PROPERTIES}", given.len())));
     }
     let mut names = HashSet::new();
     for property in &given {
         if property.name.is_empty() || property.name.len() > PROPERTY_NAME_BYTES {
-            return Err(GateRefusal::PropertyName);
+            return Err(refused(format!("a property's name must have 1 to {PROPERTY_NAME_BYTES} bytes")));
         }
         if !names.insert(property.name.as_str()) {
-            return Err(GateRefusal::Property(escape(&property.name, 80)));
+            return Err(refused(format!("property {} is listed twice", escape(&property.name, 80))));
         }
     }
     Ok(given.into_iter().map(|property| (property.name, property.value)).collect())

@@ -362,12 +362,11 @@ async fn an_allocation_is_told_of_or_fails() {
 fn a_unit_of_two_functions_does_not_pass_the_gate() {
     let mut host = call_host_on(&nic(), POLICY);
     let pools = gpu_pool(&mut host).unwrap();
-    let policy = plugin_policy(POLICY);
     let mut both = pools[0].clone();
     let backing = both.units.iter().flat_map(|unit| unit.backing.clone()).collect();
     both.units.truncate(1);
     both.units[0].backing = backing;
-    let (inventory, rejected) = crate::inventory::Inventory::gate(&policy, &host, vec![both], &|_| None);
+    let (inventory, rejected) = crate::inventory::Inventory::gate(&host, vec![both]);
     assert_eq!(inventory.units().count(), 0);
     insta::assert_snapshot!(rejected[0].to_string(), @"id 0000:00:01.1 of fake.com/gpu: it is made of 2 PCI functions; device-info (containers) tells of one PCI function");
 }

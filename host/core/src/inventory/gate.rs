@@ -1,6 +1,6 @@
 //! The gate of `enumerate`: which of a component's pools and units are let through, and where the policy puts them.
 
-use super::{GateRefusal, Inventory, MAX_DEVICES, Numa, shared_nodes, unread, values};
+use super::{Inventory, MAX_DEVICES, shared_nodes, unread, values};
 use crate::call::CallHost;
 use crate::device_info::{function_of, name_problem};
 use crate::replica::replica_ids;
@@ -10,19 +10,20 @@ use devgate_types::{Pool, ResourceName, UnitId, escape};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Why a pool or a unit is not let through: text for people, in which the component's is escaped and cut.
+pub(super) struct GateRefusal(pub(super) String);
+
+pub(super) fn refused(why: impl Into<String>) -> GateRefusal {
+    GateRefusal(why.into())
+}
+
 impl Inventory {
     /// Holds a component's answer against its grants. What passes is built from the handles' own objects; from the
     /// component come only ids and properties.
-    pub(crate) fn gate(
-        policy: &PluginPolicy,
-        host: &CallHost,
-        pools: Vec<Pool>,
-        numa: &Numa<'_>,
-    ) -> (Self, Vec<Rejection>) {
+    pub(crate) fn gate(host: &CallHost, pools: Vec<Pool>) -> (Self, Vec<Rejection>) {
         let mut gate = Gate {
-            policy,
+            policy: host.policy(),
             host,
-            numa,
             inventory: Self::default(),
             rejected: Vec::new(),
             asked: HashSet::new(),
@@ -31,8 +32,7 @@ impl Inventory {
         for pool in pools {
             gate.inventory.unread.extend(unread::named(&pool.properties));
             let what = format!("resource {}", escape(&pool.resource, 80));
-            if let Err(why) = gate.pool(pool) {
-                let why = why.to_string();
+            if let Err(GateRefusal(why)) = gate.pool(pool) {
                 gate.rejected.push(Rejection { what, why });
             }
         }
@@ -46,7 +46,6 @@ impl Inventory {
 struct Gate<'a> {
     policy: &'a PluginPolicy,
     host: &'a CallHost,
-    numa: &'a Numa<'a>,
     inventory: Inventory,
     rejected: Vec<Rejection>,
     /// The component's own names of the pools so far.
@@ -57,16 +56,16 @@ struct Gate<'a> {
 
 impl Gate<'_> {
     fn pool(&mut self, pool: Pool) -> Result<(), GateRefusal> {
-        let asked = ResourceName::try_new(&pool.resource).map_err(|e| GateRefusal::Name(e.problem()))?;
+        let asked = ResourceName::try_new(&pool.resource).map_err(|e| refused(e.problem()))?;
         if !self.policy.knows_resource(&asked) {
             // It offers nothing: it is there for what cannot be described now.
             if pool.units.is_empty() && unread::named(&pool.properties).next().is_some() {
                 return Ok(());
             }
-            return Err(GateRefusal::Resource);
+            return Err(refused("the policy does not grant this name (resources); add it there, or list another"));
         }
         if !self.asked.insert(asked.clone()) {
-            return Err(GateRefusal::SameResource);
+            return Err(refused("the same resource was listed before; one pool for each"));
         }
         let shared_nodes = shared_nodes(self.host, &pool.shared_nodes)?;
         // A pool that is empty in itself is offered so; one whose units all went elsewhere is not.
@@ -75,9 +74,8 @@ impl Gate<'_> {
         }
         for unit in pool.units {
             let what = format!("id {} of {asked}", escape(&unit.id, 80));
-            let record = UnitRecord::gate(self.host, unit, self.numa);
-            if let Err(why) = record.and_then(|record| self.unit(record, &asked, &shared_nodes)) {
-                let why = why.to_string();
+            let record = UnitRecord::gate(self.host, unit);
+            if let Err(GateRefusal(why)) = record.and_then(|record| self.unit(record, &asked, &shared_nodes)) {
                 self.rejected.push(Rejection { what, why });
             }
         }
@@ -104,19 +102,20 @@ impl Gate<'_> {
                 return Ok(());
             }
             Placed::NotGranted => {
-                return Err(GateRefusal::Rename);
+                return Err(refused("no rename matches it, and its own name is not granted (resources, rename)"));
             }
         };
         self.fits(&unit)?;
         if self.policy.containers.device_info {
-            function_of(&self.host.grants.node, &unit.backing)?;
+            function_of(&self.host.grants.node, &unit.backing).map_err(|why| refused(why.to_string()))?;
             let longest = replica_ids(&unit.id, self.policy.replicas).last();
             if let Some(problem) = longest.and_then(|id| name_problem(&resource, &id)) {
-                return Err(GateRefusal::Unfit(problem));
+                return Err(refused(problem));
             }
         }
         if self.ids.contains(&unit.id) {
-            return Err(GateRefusal::SameId);
+            let why = "the same id was listed before; take what no other unit has, such as a serial number";
+            return Err(refused(why));
         }
         unit.values = values::of(self.policy, &resource, &unit);
         let pool = self.pool_for(&resource, asked, shared_nodes)?;
@@ -140,7 +139,7 @@ impl Gate<'_> {
         });
         match &pool.asked {
             Some(other) if other != asked => {
-                Err(GateRefusal::Mixed { offered: resource.clone(), other: other.clone() })
+                Err(refused(format!("it would be offered as {resource}, which is made of the component's {other}")))
             }
             _ => Ok(pool),
         }
@@ -151,10 +150,12 @@ impl Gate<'_> {
         let replicas = self.policy.replicas;
         let longest = replica_ids(&unit.id, replicas).last().map_or(0, |id| id.len());
         if longest > UnitId::MAX_BYTES {
-            return Err(GateRefusal::LongId(longest));
+            let most = UnitId::MAX_BYTES;
+            let why = format!("with the number of a replica the id has {longest} bytes; at most {most}");
+            return Err(refused(why));
         }
         if self.ids.len() >= most_units(self.policy) {
-            return Err(GateRefusal::Many);
+            return Err(too_many());
         }
         Ok(())
     }
@@ -163,4 +164,8 @@ impl Gate<'_> {
 /// The most units of a plugin.
 pub(super) fn most_units(policy: &PluginPolicy) -> usize {
     MAX_DEVICES / usize::try_from(policy.replicas.max(1)).unwrap_or(usize::MAX)
+}
+
+pub(super) fn too_many() -> GateRefusal {
+    refused(format!("there are more than {MAX_DEVICES} devices, replicas counted (replicas)"))
 }

@@ -1,8 +1,8 @@
 //! Hardware that is there and that a component cannot describe now: a device that sleeps, or one that does not answer. A
 //! component remembers nothing between calls, so it can only name the device; what it was is in the host's record.
 
-use super::gate::most_units;
-use super::{Inventory, MAX_DEVICES};
+use super::Inventory;
+use super::gate::{most_units, too_many};
 use crate::call::CallHost;
 use crate::ledger::{Footprint, Occupancy, Owner};
 use crate::units::{Rejection, UnitRecord};
@@ -57,8 +57,7 @@ impl Inventory {
         for (resource, pool, unit) in kept {
             if self.units().count() >= most {
                 let what = format!("id {} of {resource}", unit.id);
-                let why = format!("there are more than {MAX_DEVICES} devices, replicas counted (replicas)");
-                rejected.push(Rejection { what, why });
+                rejected.push(Rejection { what, why: too_many().0 });
                 continue;
             }
             if let Some(why) = host.grants.no_longer_offered(&unit) {

@@ -315,7 +315,7 @@ fn a_number_counts_in_the_boot_that_it_was_handed_out_in() {
             shared_nodes: vec![],
             properties: vec![],
         }];
-        let (inventory, _) = crate::inventory::Inventory::gate(&policy, &host, pools, &|_| None);
+        let (inventory, _) = crate::inventory::Inventory::gate(&host, pools);
         inventory.drifted(&policy, &allocations).len()
     };
     assert_eq!(number("other", Some("a"), Some("a")), 1);

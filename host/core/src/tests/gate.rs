@@ -51,7 +51,7 @@ fn the_gate_refuses_one_unit_or_pool_and_says_why() {
         ),
         pool("fake.com/gpu", vec![], &[]),
     ];
-    let (inventory, rejected) = Inventory::gate(host.policy(), &host, pools, &|d| host.numa_node(d));
+    let (inventory, rejected) = Inventory::gate(&host, pools);
     let said: Vec<_> = rejected.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(said.join("\n"));
     let ids: Vec<_> = inventory.units().map(|u| u.id.to_string()).collect();
@@ -64,7 +64,7 @@ fn what_cannot_be_described_is_told_with_a_pool_of_any_name() {
     let host = call_host();
     let pool =
         |properties| Pool { resource: "fake.com/ungranted".into(), units: vec![], shared_nodes: vec![], properties };
-    let gate = |pool| Inventory::gate(host.policy(), &host, vec![pool], &|_| None);
+    let gate = |pool| Inventory::gate(&host, vec![pool]);
     let (inventory, rejected) = gate(pool(vec![property("devgate.unread", "0000:00:01.0")]));
     assert_eq!((inventory.unread.len(), inventory.pools.len(), rejected), (1, 0, vec![]));
     for nothing in [vec![], vec![property("devgate.unread", " ")], vec![property("other", "x")]] {
@@ -77,12 +77,11 @@ fn what_cannot_be_described_is_told_with_a_pool_of_any_name() {
 #[test]
 fn replicas_are_bounded_in_length_and_number() {
     let gate = |policy: &str, ids: Vec<String>| {
-        let policy = plugin_policy(policy);
-        let host = call_host();
+        let host = call_host_on(&node().into(), policy);
         let unit = |id: String| Unit { id, backing: vec![], nodes: vec![], properties: vec![] };
         let units = ids.into_iter().map(unit).collect();
         let pool = Pool { resource: "fake.com/gpu".into(), units, shared_nodes: vec![], properties: vec![] };
-        let (inventory, rejected) = Inventory::gate(&policy, &host, vec![pool], &|_| None);
+        let (inventory, rejected) = Inventory::gate(&host, vec![pool]);
         (inventory.units().count(), rejected.into_iter().map(|r| r.why).collect::<Vec<_>>())
     };
     let many = POLICY.replace("    health:", "    replicas: 4096\n    health:");
@@ -102,7 +101,7 @@ fn replicas_are_bounded_in_length_and_number() {
 fn a_filter_by_device_cannot_be_evaded() {
     let offered = |filter: &str| {
         let policy = POLICY.replace("    health:", &format!("    {filter}\n    health:"));
-        let mut host = call_host();
+        let mut host = call_host_on(&node().into(), &policy);
         let pci = host.devices("pci").unwrap();
         let card = host.children(pci[0], "drm").unwrap();
         let first = host.nodes(pci[0]).unwrap();
@@ -123,7 +122,7 @@ fn a_filter_by_device_cannot_be_evaded() {
             unit("stolen", &pci[1..], &first),
         ];
         let pool = Pool { resource: "fake.com/gpu".into(), units, shared_nodes: vec![], properties: vec![] };
-        let (inventory, _) = Inventory::gate(&plugin_policy(&policy), &host, vec![pool], &|_| None);
+        let (inventory, _) = Inventory::gate(&host, vec![pool]);
         inventory.units().map(|unit| unit.id.to_string()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(offered("except: [{device: \"0000:00:01.0\"}]"), "nothing other");

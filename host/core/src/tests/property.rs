@@ -118,7 +118,7 @@ impl Given {
                 all.entry(id).or_default().extend(paths);
                 all
             });
-        let (inventory, _) = Inventory::gate(host.policy(), &host, pools, &|_| None);
+        let (inventory, _) = Inventory::gate(&host, pools);
         let ledger = Ledger::new(["gpus".to_owned()]);
         ledger.report(PluginIndex(0), inventory.footprints(host.policy(), &crate::Allocations::forgetful()));
         let lost = ledger.lost(PluginIndex(0));

@@ -83,7 +83,7 @@ fn pool(units: Vec<Unit>, shared_nodes: Vec<devgate_types::NodeHandle>) -> Vec<P
 
 /// Ids that pass the gate, and what it says of the others.
 fn gate(host: &crate::call::CallHost, pools: Vec<Pool>) -> (Vec<String>, String) {
-    let (inventory, rejected) = Inventory::gate(host.policy(), host, pools, &|_| None);
+    let (inventory, rejected) = Inventory::gate(host, pools);
     let ids = inventory.units().map(|unit| unit.id.to_string()).collect();
     let said: Vec<_> = rejected.iter().map(ToString::to_string).collect();
     (ids, said.join("\n"))
