@@ -31,7 +31,7 @@ use devgate_policy::PluginPolicy;
 use devgate_types::component::Component;
 use devgate_types::{CallError, ResourceName};
 use order::Order;
-use reload::{AfterCommand, Candidate};
+use reload::AfterCommand;
 pub(crate) use shared::Shared;
 pub use shared::Surroundings;
 pub use status::StatusReader;
@@ -69,8 +69,6 @@ pub(crate) struct Plugin {
     /// Whether what there is to tell of the node may be something else.
     relabel: bool,
     commands: mpsc::Receiver<Command>,
-    /// What was tried and found good, until it is switched to.
-    candidate: Option<Candidate>,
     /// What a trial found before the host started, until it is offered.
     found: Option<Found>,
     /// Whom it waits for.
@@ -120,7 +118,6 @@ impl Plugin {
             failing: None,
             relabel: true,
             commands,
-            candidate: None,
             found: None,
             order: Order::default(),
             farewell: BTreeMap::new(),
@@ -210,7 +207,7 @@ impl Plugin {
                 self.send_survey().await;
                 let due = debounce.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
-                    Some(command) = self.commands.recv() => match self.handle_command(command).await {
+                    Some(command) = self.commands.recv() => match self.handle_command(command) {
                         Some(turn) => return turn,
                         None => continue,
                     },

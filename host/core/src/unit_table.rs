@@ -103,12 +103,6 @@ impl Shown {
         let found = shown.get(resource).and_then(|snapshot| snapshot.find(id.as_str()));
         found.is_some_and(|(_, _, causes)| !causes.has(Cause::Unlisted))
     }
-
-    /// How many devices of each resource the component lists; replicas not counted.
-    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
-        let shown = self.0.lock();
-        shown.iter().map(|(name, snapshot)| (name.clone(), snapshot.listed())).collect()
-    }
 }
 
 /// What others than the plugin itself say of its units at one moment.

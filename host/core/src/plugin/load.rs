@@ -78,7 +78,7 @@ impl Plugin {
                 tokio::select! {
                     // A caller that asks for a look before the first one waits for that one, and not for one more.
                     biased;
-                    Some(command) = self.commands.recv() => match self.handle_command(command).await {
+                    Some(command) = self.commands.recv() => match self.handle_command(command) {
                         Some(turn) => return Err(turn),
                         // What is under way goes on, and is waited for again.
                         None => continue 'again,
@@ -165,7 +165,7 @@ impl Plugin {
                 () = tokio::time::sleep_until(end) => return None,
                 () = &mut woken => return None,
                 Some(command) = self.commands.recv() => {
-                    if let Some(turn) = self.handle_command(command).await {
+                    if let Some(turn) = self.handle_command(command) {
                         return Some(turn);
                     }
                 }

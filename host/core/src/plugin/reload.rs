@@ -10,8 +10,8 @@ use crate::look::{FailedLook, Found, calls_for, findings};
 use crate::status::State;
 use crate::survey::Surveyed;
 use devgate_policy::PluginPolicy;
-use devgate_types::{CallError, ResourceName, UnitId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use devgate_types::{CallError, UnitId};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,19 +34,10 @@ impl From<LoadFailure> for ReloadProblem {
 
 /// What a running plugin is told.
 pub(crate) enum Command {
-    /// Try these in place of what is in force, and keep the result for [`Command::Switch`]. Answers with what speaks against
-    /// it, or how many devices there are of each resource; what a pod holds does not, where the switch is forced.
-    Try {
-        calls: Arc<Calls>,
-        forced: bool,
-        answer: oneshot::Sender<Result<BTreeMap<ResourceName, usize>, ReloadProblem>>,
-    },
-    /// Say again whether a switch would take anything from a pod: trying takes seconds, in which devices are handed out.
-    Confirm { answer: oneshot::Sender<Result<(), ReloadProblem>> },
-    /// Switch to what was tried last.
-    Switch,
-    /// Forget it.
-    Keep,
+    /// Say whether a switch to what a trial found under this policy would take anything from a consumer.
+    Confirm { policy: Arc<PluginPolicy>, inventory: Inventory, answer: oneshot::Sender<Result<(), ReloadProblem>> },
+    /// Switch to these, and to what a trial found by them.
+    Switch { calls: Arc<Calls>, found: Found },
     /// Begin anew with what is in force: look for something to do, load, enumerate and ask for health, without waiting. Answers
     /// with what came of it.
     Look { answer: oneshot::Sender<Surveyed> },
@@ -62,87 +53,39 @@ pub(super) enum AfterCommand {
     Leave,
 }
 
-/// What was tried, and found good.
-pub(crate) struct Candidate {
-    calls: Arc<Calls>,
-    /// Other units may be there by the time of the switch.
-    pub(crate) found: Found,
-    forced: bool,
-}
-
-impl Candidate {
-    /// How many devices it has of each resource, replicas not counted.
-    pub(crate) fn counts(&self) -> BTreeMap<ResourceName, usize> {
-        let pools = self.found.inventory.pools.iter();
-        pools.map(|(name, pool)| (name.clone(), pool.units.len())).collect()
-    }
-}
-
 impl Plugin {
     /// Does what it is told; the answer is what comes next, if anything changes.
-    pub(super) async fn handle_command(&mut self, command: Command) -> Option<AfterCommand> {
+    pub(super) fn handle_command(&mut self, command: Command) -> Option<AfterCommand> {
         match command {
-            Command::Try { calls, forced, answer } => {
-                self.candidate = None;
-                let result = match try_out(calls, self.units.inventory()).await {
-                    Ok(candidate) => {
-                        let candidate = Candidate { forced, ..candidate };
-                        let spoken = self.against(&candidate).map(|()| candidate.counts());
-                        self.candidate = spoken.is_ok().then_some(candidate);
-                        spoken
-                    }
-                    Err(error) => Err(error),
-                };
+            Command::Confirm { policy, inventory, answer } => {
                 // Who asked may have gone away; then nothing is switched.
-                drop(answer.send(result));
-                None
+                drop(answer.send(self.keeps_what_is_held(&policy, &inventory)));
+                return None;
             }
-            Command::Confirm { answer } => {
-                let spoken = self.candidate.as_ref().map_or(Ok(()), |candidate| self.against(candidate));
-                drop(answer.send(spoken));
-                None
-            }
-            Command::Switch => {
-                let candidate = self.candidate.take()?;
-                self.switch(candidate);
-                Some(AfterCommand::Restart)
-            }
-            Command::Keep => {
-                self.candidate = None;
-                None
-            }
-            Command::Look { answer } => {
-                self.asked.push(answer);
-                Some(AfterCommand::Restart)
-            }
-            Command::Leave => Some(AfterCommand::Leave),
+            Command::Switch { calls, found } => self.switch(calls, found),
+            Command::Look { answer } => self.asked.push(answer),
+            Command::Leave => return Some(AfterCommand::Leave),
         }
+        Some(AfterCommand::Restart)
     }
 
-    /// What pods would lose by a switch, if it is not forced.
-    fn against(&self, candidate: &Candidate) -> Result<(), ReloadProblem> {
-        match self.lost_by(candidate) {
-            Some(why) if !candidate.forced => Err(why),
-            _ => Ok(()),
-        }
-    }
-
-    fn lost_by(&self, candidate: &Candidate) -> Option<ReloadProblem> {
+    /// Fails where consumers would lose something by a switch.
+    fn keeps_what_is_held(&self, policy: &PluginPolicy, inventory: &Inventory) -> Result<(), ReloadProblem> {
+        let name = self.core.name();
         let driver = |policy: &PluginPolicy| policy.dra.as_ref().map(|dra| dra.driver.clone());
-        let (was, is) = (driver(self.policy()), driver(&candidate.calls.grants.policy));
+        let (was, is) = (driver(self.policy()), driver(policy));
         if let Some(was) = was.filter(|was| is.as_ref() != Some(was) && self.core.allocations.has_claims(was)) {
-            let name = self.core.name();
-            return Some(ReloadProblem(format!(
+            return Err(ReloadProblem(format!(
                 "plugin {name}: claims have devices of driver {was}, and its pods could not end without it; wait until they are gone, or force it"
             )));
         }
         let held = self.core.ledger.held(self.core.index);
-        let (before, after) = (self.policy().replicas, candidate.calls.grants.policy.replicas);
+        let (before, after) = (self.policy().replicas, policy.replicas);
         // One replica has the unit's own id, several have numbers behind it.
         let renumbered = before != after && (before == 1 || after < before);
         let mut lost: Vec<(&UnitId, &'static str)> = Vec::new();
         for (resource, pool) in &self.units.inventory().pools {
-            let then = candidate.found.inventory.pools.get(resource);
+            let then = inventory.pools.get(resource);
             for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
                 let new = then.and_then(|pool| pool.units.iter().find(|unit| unit.id == old.id));
                 match new {
@@ -153,23 +96,22 @@ impl Plugin {
                 }
             }
         }
-        let (id, what) = lost.first()?;
+        let Some((id, what)) = lost.first() else { return Ok(()) };
         let more = match lost.len() - 1 {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        let name = self.core.name();
-        Some(ReloadProblem(format!(
+        Err(ReloadProblem(format!(
             "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
         )))
     }
 
-    /// Puts a candidate in force, and offers what it found.
-    fn switch(&mut self, candidate: Candidate) {
+    /// Puts these in force, and offers what a trial found by them.
+    fn switch(&mut self, calls: Arc<Calls>, found: Found) {
         let name = self.core.name().to_owned();
-        self.calls = Arc::clone(&candidate.calls);
-        self.core.ledger.knows(self.core.index, Arc::clone(&candidate.calls.grants));
-        self.core.replace_calls(candidate.calls);
+        self.calls = Arc::clone(&calls);
+        self.core.ledger.knows(self.core.index, Arc::clone(&calls.grants));
+        self.core.replace_calls(calls);
         self.order = Order::default();
         let policy = self.policy();
         self.shared.labels.expects(&policy.name, &policy.labels, &self.core.recorder);
@@ -177,11 +119,11 @@ impl Plugin {
         self.failing = None;
         // What it found by the trial stands from now on, however long it failed before.
         self.core.recorder.set_state(State::Serving);
-        self.take_answer(candidate.found.inventory, candidate.found.rejected);
+        self.take_answer(found.inventory, found.rejected);
         // What is known of a unit is newer than the trial; only what is new to the plugin begins with what that found.
         let units = self.units.inventory().units();
         let offered: HashMap<_, _> = units.map(|unit| (unit.id.clone(), Arc::clone(unit))).collect();
-        for (units, findings) in candidate.found.findings {
+        for (units, findings) in found.findings {
             for (unit, finding) in units.iter().zip(findings) {
                 let same = offered.get(&unit.id).is_some_and(|offered| offered.is_same_hardware(unit));
                 if same && !self.units.has_verdict(&unit.id) {
@@ -255,17 +197,15 @@ impl Plugin {
     }
 }
 
-/// Enumerates and asks for health under another policy, or with another component, beside whatever is in force.
-pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Candidate, ReloadProblem> {
-    let name = calls.grants.policy.name.clone();
+/// What would be found under another policy, or with another component, beside whatever is in force and knows this.
+pub(crate) async fn try_out(calls: &Calls, before: Inventory) -> Result<Found, ReloadProblem> {
+    let name = &calls.grants.policy.name;
     let failed = |call: &str, error: CallError| ReloadProblem(format!("plugin {name}: {call} {error}"));
-    matched_now(&calls).await.map_err(|error| failed("enumerate", error))?;
-    let mut candidate = Candidate { calls: Arc::clone(&calls), found: Found::default(), forced: false };
+    matched_now(calls).await.map_err(|error| failed("enumerate", error))?;
     // Without a component it is idle.
     let Some(component) = calls.component() else {
-        return Ok(candidate);
+        return Ok(Found::default());
     };
-    let before = before.clone();
     let asked = calls.call(Arc::clone(&component), move |component, host| {
         host.on_trial();
         Inventory::ask_again(component, host, &before)
@@ -283,6 +223,5 @@ pub(crate) async fn try_out(calls: Arc<Calls>, before: &Inventory) -> Result<Can
     });
     let found = asked.await.map_err(FailedLook::from).flatten();
     let findings = found.map_err(|FailedLook { call, error }| failed(call.as_str(), error))?;
-    candidate.found = Found { inventory, rejected: rejected.into_iter().collect(), findings };
-    Ok(candidate)
+    Ok(Found { inventory, rejected: rejected.into_iter().collect(), findings })
 }

@@ -15,11 +15,12 @@ use crate::grants::Grants;
 use crate::inventory::Inventory;
 use crate::ledger::PluginIndex;
 use crate::loader::LoadFailure;
-use crate::look::matched;
+use crate::look::{Found, matched};
 use crate::plugin::{Command, ReloadProblem, try_out};
+use crate::unit_table::Snapshot;
 use devgate_policy::{PluginPolicy, Policy};
-use devgate_types::{PluginName, UnitId};
-use fewer::{Counts, Tally};
+use devgate_types::{PluginName, ResourceName, UnitId};
+use fewer::Tally;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,6 +73,8 @@ pub(super) enum Work {
 struct Trial {
     name: PluginName,
     calls: Arc<Calls>,
+    /// What it finds, once it has been tried.
+    found: Found,
     /// Whether it runs already.
     runs: bool,
 }
@@ -97,14 +100,17 @@ impl Plugins {
     /// is not set. Nothing is changed then.
     pub async fn reload(&mut self, policy: &Policy, forced: bool) -> Result<Reloaded, NotReloaded> {
         self.reap();
-        let (trials, mut reloaded, mut problems) = self.differences(policy).await;
+        let (mut trials, mut reloaded, mut problems) = self.differences(policy).await;
         let mut tally = Tally::default();
         if !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
         }
-        for trial in &trials {
+        for trial in &mut trials {
             match self.attempt(trial, forced).await {
-                Ok(after) => tally.after(&after),
+                Ok(()) => {
+                    let pools = trial.found.inventory.pools.iter();
+                    tally.after(pools.map(|(resource, pool)| (resource.clone(), pool.units.len())).collect());
+                }
                 Err(ReloadProblem(problem)) => problems.push(problem),
             }
         }
@@ -112,24 +118,17 @@ impl Plugins {
         if problems.is_empty() && !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
             for trial in trials.iter().filter(|trial| trial.runs) {
-                let confirmed = self.ask(&trial.name, |answer| Command::Confirm { answer }).await;
-                problems.extend(confirmed.err().map(|ReloadProblem(problem)| problem));
+                problems.extend(self.confirm(trial).await.err().map(|ReloadProblem(problem)| problem));
             }
         }
         if !problems.is_empty() {
-            for running in trials.iter().filter_map(|trial| self.running.get(&trial.name)) {
-                drop(running.commands.send(Command::Keep).await);
-            }
             return Err(NotReloaded(problems));
         }
         let idle = trials.iter().filter(|trial| trial.calls.component().is_none());
         let idle: BTreeSet<_> = idle.map(|trial| trial.name.clone()).collect();
         let touched = trials.iter().map(|trial| &trial.name).chain(&reloaded.gone);
-        let plugins = self.shared.registry.plugins();
-        for (name, running) in touched.filter_map(|name| self.running.get_key_value(name)) {
-            if let Some(core) = plugins.iter().find(|core| core.index == running.index) {
-                tally.before(name, &core.shown.counts());
-            }
+        for name in touched {
+            tally.before(name, self.shown(name).map(|(resource, shown)| (resource, shown.listed())).collect());
         }
         reloaded.fewer = tally.fewer(policy, &idle);
         self.apply(policy, trials, &reloaded).await;
@@ -158,6 +157,7 @@ impl Plugins {
                 name: name.clone(),
                 // Whatever it refuses is noted where its predecessor's is.
                 calls: self.calls(new, running.map(|running| &running.calls)),
+                found: Found::default(),
                 runs: running.is_some(),
             });
         }
@@ -206,18 +206,39 @@ impl Plugins {
         ))
     }
 
-    /// Loads a component and tries it beside what is in force. How many devices it has.
-    async fn attempt(&self, trial: &Trial, forced: bool) -> Result<Counts, ReloadProblem> {
+    /// Loads a component and tries it beside what is in force.
+    async fn attempt(&self, trial: &mut Trial, forced: bool) -> Result<(), ReloadProblem> {
         let name = &trial.name;
         let what = "was not loaded and tried";
         in_time(name, what, self.load(&trial.calls)).await??;
-        let calls = Arc::clone(&trial.calls);
-        if !trial.runs {
-            let tried = in_time(name, what, try_out(calls, &Inventory::default())).await??;
-            self.takes_up(name, &tried.found.inventory)?;
-            return Ok(tried.counts());
+        let pools = self.shown(name).map(|(resource, shown)| (resource, shown.pool.clone())).collect();
+        let before = Inventory { pools, ..Inventory::default() };
+        trial.found = in_time(name, what, try_out(&trial.calls, before)).await??;
+        match trial.runs {
+            false => self.takes_up(name, &trial.found.inventory),
+            true if forced => Ok(()),
+            true => self.confirm(trial).await,
         }
-        self.ask(name, |answer| Command::Try { calls, forced, answer }).await
+    }
+
+    /// What a plugin offers, if it runs.
+    fn shown(&self, name: &PluginName) -> impl Iterator<Item = (ResourceName, Arc<Snapshot>)> + use<> {
+        let index = self.running.get(name).map(|running| running.index);
+        let core = self.shared.registry.plugins().into_iter().find(|core| Some(core.index) == index);
+        core.into_iter().flat_map(|core| core.shown.all())
+    }
+
+    /// Whether a plugin that runs would keep all that consumers have of it.
+    async fn confirm(&self, trial: &Trial) -> Result<(), ReloadProblem> {
+        let (policy, inventory) = (Arc::clone(&trial.calls.grants.policy), trial.found.inventory.clone());
+        let (answer, answered) = oneshot::channel();
+        let asked = async {
+            let running = self.running.get(&trial.name)?;
+            running.commands.send(Command::Confirm { policy, inventory, answer }).await.ok()?;
+            answered.await.ok()
+        };
+        let ended = || ReloadProblem(format!("plugin {}: its task has ended", trial.name));
+        in_time(&trial.name, "did not answer", asked).await?.ok_or_else(ended)?
     }
 
     /// Whether a plugin that comes back while pods hold what it gave offers that as it did: no other plugin would look after it, and
@@ -242,23 +263,6 @@ impl Plugins {
                 "plugin {name}: is back, and device {id}, which a pod may hold since it was taken out, would not be offered as it was; wait until its pods are gone, or restart devgate"
             ))),
         }
-    }
-
-    /// Tells a plugin something and waits for its answer.
-    async fn ask<T>(
-        &self,
-        name: &PluginName,
-        command: impl FnOnce(oneshot::Sender<Result<T, ReloadProblem>>) -> Command,
-    ) -> Result<T, ReloadProblem> {
-        let ended = || ReloadProblem(format!("plugin {name}: its task has ended"));
-        let running = self.running.get(name).ok_or_else(ended)?;
-        let (answer, answered) = oneshot::channel();
-        let command = command(answer);
-        let asked = async {
-            running.commands.send(command).await.ok()?;
-            answered.await.ok()
-        };
-        in_time(name, "did not answer", asked).await?.ok_or_else(ended)?
     }
 
     /// Loads a component, unless there is nothing for it to do here.
@@ -318,8 +322,8 @@ impl Plugins {
         }
         for trial in trials {
             if let Some(running) = self.running.get_mut(&trial.name) {
-                running.calls = trial.calls;
-                drop(running.commands.send(Command::Switch).await);
+                running.calls = Arc::clone(&trial.calls);
+                drop(running.commands.send(Command::Switch { calls: trial.calls, found: trial.found }).await);
                 continue;
             }
             let index = order.iter().find(|(_, name)| *name == trial.name.as_str());

@@ -44,17 +44,17 @@ pub(super) struct Tally {
 
 impl Tally {
     /// A plugin has these now.
-    pub(super) fn before(&mut self, plugin: &PluginName, counts: &Counts) {
-        for (resource, count) in counts.iter().filter(|(_, count)| **count > 0) {
-            let had = self.before.entry(resource.clone());
+    pub(super) fn before(&mut self, plugin: &PluginName, counts: Counts) {
+        for (resource, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            let had = self.before.entry(resource);
             had.or_insert_with(|| (plugin.clone(), 0)).1 += count;
         }
     }
 
     /// A plugin will have these. One resource's devices may move from one plugin to another.
-    pub(super) fn after(&mut self, counts: &Counts) {
+    pub(super) fn after(&mut self, counts: Counts) {
         for (resource, count) in counts {
-            *self.after.entry(resource.clone()).or_default() += count;
+            *self.after.entry(resource).or_default() += count;
         }
     }
 
@@ -115,16 +115,16 @@ mod tests {
     #[test]
     fn each_way_to_lose_devices_says_where_to_look() {
         let mut tally = Tally::default();
-        tally.before(&plugin("gpus"), &counts(&[("fake.com/gpu", 8), ("fake.com/gone", 1)]));
-        tally.before(&plugin("other"), &counts(&[("example.com/nic", 2)]));
+        tally.before(&plugin("gpus"), counts(&[("fake.com/gpu", 8), ("fake.com/gone", 1)]));
+        tally.before(&plugin("other"), counts(&[("example.com/nic", 2)]));
         insta::assert_snapshot!(lines(tally, &["gpus"]), @r"
         resource example.com/nic: 2 devices before, none now (plugin other is not in the policy any more)
         resource fake.com/gone: 1 device before, none now (plugin gpus does not name it in `resources` any more)
         resource fake.com/gpu: 8 devices before, none now (check the selectors of plugin gpus: none of them matches a device of this node)
         ");
         let mut tally = Tally::default();
-        tally.before(&plugin("gpus"), &counts(&[("fake.com/gpu", 8)]));
-        tally.after(&counts(&[("fake.com/gpu", 6)]));
+        tally.before(&plugin("gpus"), counts(&[("fake.com/gpu", 8)]));
+        tally.after(counts(&[("fake.com/gpu", 6)]));
         insta::assert_snapshot!(lines(tally, &[]), @r"
         resource fake.com/gpu: 8 devices before, 6 now (check the selectors, the filters and the config of plugin gpus; `devgate explain` says what becomes of a device)
         ");
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn what_moves_grows_or_was_empty_is_not_lost() {
         let mut tally = Tally::default();
-        tally.before(&plugin("gpus"), &counts(&[("fake.com/gpu", 8), ("fake.com/empty", 0)]));
-        tally.before(&plugin("old"), &counts(&[("example.com/nic", 2)]));
-        tally.after(&counts(&[("fake.com/gpu", 9)]));
-        tally.after(&counts(&[("example.com/nic", 2)]));
+        tally.before(&plugin("gpus"), counts(&[("fake.com/gpu", 8), ("fake.com/empty", 0)]));
+        tally.before(&plugin("old"), counts(&[("example.com/nic", 2)]));
+        tally.after(counts(&[("fake.com/gpu", 9)]));
+        tally.after(counts(&[("example.com/nic", 2)]));
         assert_eq!(lines(tally, &[]), "");
     }
 }
