@@ -74,7 +74,7 @@ pub use look::Found;
 pub use plugin::{StatusReader, Surroundings};
 pub use plugins::{Fewer, NotReloaded, Plugins, Reloaded};
 pub use state_dir_lock::{HOST_SOCKET, NotLocked, StateDirLock};
-pub use survey::{Outcome, Surveyed, SurveyedUnit, survey, survey_in};
+pub use survey::{Outcome, Surveyed, SurveyedUnit, survey};
 pub use units::{Cause, Causes, GrantedNode, LeftOut, Rejection, UnitRecord};
 
 #[cfg(test)]

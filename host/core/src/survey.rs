@@ -16,14 +16,12 @@ use crate::replica::replica_ids;
 use crate::resource::by_policy;
 use crate::state::Dir;
 use crate::unit_table::{OutsideCauses, UnitTable};
-use crate::units::{Cause, Causes, GrantedNode, LeftOut, Rejection, UnitRecord};
+use crate::units::{Cause, Causes, GrantedNode, LeftOut, Lost, Rejection, UnitRecord};
 use devgate_node::{DevicePath, Node};
 use devgate_policy::{Derived, Facts, PluginPolicy, Policy, Use};
-use devgate_types::component::Component;
-use devgate_types::{Condition, PluginName, ResourceName};
-use std::collections::BTreeSet;
-use std::io;
-use std::path::Path;
+use devgate_types::component::CallKind;
+use devgate_types::{Condition, PluginName, ResourceName, UnitId};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What one plugin would do here.
@@ -147,44 +145,29 @@ impl Surveyed {
     }
 }
 
-/// Looks at every plugin of a policy. Blocks as long as loading and calls take, each within its limits; a read that the kernel
-/// never answers is waited for.
+/// Looks at every plugin of a policy; with a state directory as a host that starts in it would find it: components have what they
+/// stored there. Blocks as long as loading and calls take, each within its limits; a read that the kernel never answers is waited for.
 #[must_use]
-pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader) -> Vec<Surveyed> {
-    survey_with(policy, node, loader, None)
-}
-
-/// The same as a host that starts in this state directory would find it: components have what they stored there.
-///
-/// # Errors
-/// Where the directory cannot be looked at.
-pub fn survey_in(state_dir: &Path, policy: &Policy, node: &Node, loader: &dyn Loader) -> io::Result<Vec<Surveyed>> {
-    Ok(survey_with(policy, node, loader, Dir::look(state_dir)?.as_ref()))
-}
-
-fn survey_with(policy: &Policy, node: &Node, loader: &dyn Loader, state: Option<&Dir>) -> Vec<Surveyed> {
+pub fn survey(policy: &Policy, node: &Node, loader: &dyn Loader, state: Option<&Dir>) -> Vec<Surveyed> {
     let ledger = Ledger::new(policy.plugins.keys().map(ToString::to_string));
     let plugins = policy.plugins.values().enumerate();
     let looks: Vec<_> = plugins
         .map(|(index, policy)| {
-            let look = Look::at(policy, node, loader, state.cloned());
+            let look = Look::at(policy, node, loader, state);
             let footprints = look.units.inventory().footprints(policy, &Allocations::forgetful());
             ledger.report(PluginIndex(index), footprints);
             look
         })
         .collect();
     let indexes = looks.into_iter().enumerate();
-    indexes.map(|(index, look)| look.judge(&ledger, PluginIndex(index))).collect()
+    indexes.map(|(index, look)| look.judge(ledger.lost(PluginIndex(index)))).collect()
 }
 
 /// One plugin, while it is looked at.
 struct Look {
     grants: Arc<Grants>,
-    state: Option<Dir>,
     log_capture: LogCapture,
     outcome: Outcome,
-    component: Option<Arc<dyn Component>>,
-    devices: usize,
     units: UnitTable,
     rejected: BTreeSet<Rejection>,
     findings: Findings,
@@ -192,95 +175,73 @@ struct Look {
 
 impl Look {
     /// Up to what it claims.
-    fn at(policy: &PluginPolicy, node: &Node, loader: &dyn Loader, state: Option<Dir>) -> Self {
+    fn at(policy: &PluginPolicy, node: &Node, loader: &dyn Loader, state: Option<&Dir>) -> Self {
         let log_capture = LogCapture::default();
         let mut grants = Grants::new(node.clone(), Arc::new(policy.clone()));
         grants.log_capture = Some(log_capture.clone());
         let mut look = Self {
             grants: Arc::new(grants),
-            state,
             log_capture,
             outcome: Outcome::Answered,
-            component: None,
-            devices: 0,
             units: UnitTable::default(),
             rejected: BTreeSet::new(),
             findings: Findings::new(),
         };
-        if let Err(outcome) = look.enumerate(loader) {
+        if let Err(outcome) = look.ask(loader, state) {
+            // It offers nothing, and so keeps nothing from those after it.
+            let mut inventory = look.units.inventory().clone();
+            inventory.pools.clear();
+            look.units.replace(inventory);
             look.outcome = outcome;
         }
         look
     }
 
-    fn enumerate(&mut self, loader: &dyn Loader) -> Result<(), Outcome> {
+    /// What its component lists, what the host sees of every unit, and what the component says of their health.
+    fn ask(&mut self, loader: &dyn Loader, state: Option<&Dir>) -> Result<(), Outcome> {
         let policy = Arc::clone(&self.grants.policy);
-        self.devices = matched(&self.grants).map_err(|fault| Outcome::Blind(fault.to_string()))?;
-        if self.devices == 0 && !policy.hardware.is_empty() {
+        let devices = matched(&self.grants).map_err(|fault| Outcome::Blind(fault.to_string()))?;
+        if devices == 0 && !policy.hardware.is_empty() {
             return Err(Outcome::Idle);
         }
         let component = loader.load(&policy).map_err(Outcome::NotLoaded)?;
-        let answer = Inventory::ask(component.as_ref(), &mut self.host());
-        self.component = Some(component);
-        let (inventory, rejected) = answer.map_err(|error| self.failed("enumerate", &error))?;
+        let limits = Arc::new(policy.limits.for_devices(devices));
+        let host = || {
+            let services = Arc::new(PluginServices::none(&policy, state));
+            CallHost::new(Arc::clone(&self.grants), services, Arc::clone(&limits))
+        };
+        let failed =
+            |FailedLook { call, error }| Outcome::Failed(format!("plugin {}: {} {error}", policy.name, call.as_str()));
+        let answer = Inventory::ask(component.as_ref(), &mut host());
+        let (inventory, rejected) = answer.map_err(|error| failed(FailedLook { call: CallKind::Enumerate, error }))?;
         self.units.replace(inventory);
         self.rejected = rejected.into_iter().collect();
-        Ok(())
-    }
-
-    fn failed(&self, call: &str, error: &devgate_types::CallError) -> Outcome {
-        Outcome::Failed(format!("plugin {}: {call} {error}", self.grants.policy.name))
-    }
-
-    fn host(&self) -> CallHost {
-        let policy = &self.grants.policy;
-        let limits = Arc::new(policy.limits.for_devices(self.devices));
-        let services = Arc::new(PluginServices::none(policy, self.state.as_ref()));
-        CallHost::new(Arc::clone(&self.grants), services, limits)
-    }
-
-    /// What becomes of its units, once all plugins have said what they claim.
-    fn judge(mut self, ledger: &Ledger, index: PluginIndex) -> Surveyed {
-        if let Err(outcome) = self.look() {
-            // It offers nothing, and so keeps nothing from those after it.
-            ledger.report(index, Vec::new());
-            self.outcome = outcome;
-            let mut inventory = self.units.inventory().clone();
-            inventory.pools.clear();
-            self.units.replace(inventory);
-        }
-        let others = OutsideCauses { lost: ledger.lost(index), ..OutsideCauses::default() };
-        // Nothing is unused where nothing is offered at all, which the outcome explains.
-        let unused = match self.outcome {
-            Outcome::Answered => unused(&self.grants, self.units.inventory()),
-            _ => Vec::new(),
-        };
-        let inventory = self.units.inventory().clone();
-        let found = Found { inventory, rejected: self.rejected.clone(), findings: self.findings };
-        Surveyed {
-            found: (self.outcome == Outcome::Answered).then_some(found),
-            rejected: self.rejected.into_iter().collect(),
-            unused,
-            lines: self.log_capture.lines(),
-            ..Surveyed::of(&self.grants.policy, self.outcome, &self.units, &others)
-        }
-    }
-
-    /// What the host sees of every unit, and what the component says of their health.
-    fn look(&mut self) -> Result<(), Outcome> {
-        let Some(component) = self.component.clone() else {
-            return Ok(());
-        };
         let pools = self.units.inventory().stocked();
         let problems = pools.values().flat_map(|pool| pool.problems(&self.grants.node));
         self.units.set(Cause::HardwareGone, &problems.collect());
+        self.findings = findings(component.as_ref(), &host, &pools).map_err(failed)?;
         let unkept = HealthStore::open(None, None);
-        let findings = findings(component.as_ref(), &|| self.host(), &pools);
-        self.findings = findings.map_err(|FailedLook { call, error }| self.failed(call.as_str(), &error))?;
         for (units, findings) in &self.findings {
-            self.units.apply(units, findings, &self.grants.policy, &unkept);
+            self.units.apply(units, findings, &policy, &unkept);
         }
         Ok(())
+    }
+
+    /// What becomes of its units, of which it has `lost` these to others.
+    fn judge(self, lost: HashMap<UnitId, Lost>) -> Surveyed {
+        let others = OutsideCauses { lost, ..OutsideCauses::default() };
+        let inventory = self.units.inventory();
+        let is_answered = self.outcome == Outcome::Answered;
+        let found =
+            || Found { inventory: inventory.clone(), rejected: self.rejected.clone(), findings: self.findings.clone() };
+        Surveyed {
+            found: is_answered.then(found),
+            // Nothing is unused where nothing is offered at all, which the outcome explains.
+            unused: is_answered.then(|| unused(&self.grants, inventory)).unwrap_or_default(),
+            rejected: self.rejected.iter().cloned().collect(),
+            lines: self.log_capture.lines(),
+            ..Surveyed::of(&self.grants.policy, self.outcome, &self.units, &others)
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub(crate) fn survey(runners: Runners, components: Components, policy: &Policy, node: &Node) -> Vec<Surveyed> {
     let mut loader = ComponentLoader::new(runners, components);
     loader.says_progress = true;
-    devgate_core::survey(policy, node, &loader)
+    devgate_core::survey(policy, node, &loader, None)
 }
 
 /// A line's level as the log names it, or that it is the host's refusal of what the component asked for.

@@ -64,7 +64,7 @@ pub(crate) struct OfferedUnit {
 impl Offered {
     pub(crate) fn look(policy: &Policy, node: &Node, loader: &dyn Loader) -> anyhow::Result<Self> {
         let mut offered = Self::default();
-        let surveyed = devgate_core::survey(policy, node, loader);
+        let surveyed = devgate_core::survey(policy, node, loader, None);
         for (plugin, surveyed) in policy.plugins.values().zip(&surveyed) {
             let mut bench = match surveyed.outcome {
                 Outcome::Answered => benched(plugin, node, loader),

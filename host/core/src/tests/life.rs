@@ -93,7 +93,7 @@ async fn what_could_not_be_loaded_is_loaded_as_soon_as_it_comes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_offers_at_once_what_a_trial_found() {
     let node = node();
-    let found = survey(&parse(POLICY), &node, FakeLoader::with([("fake.wasm", Fake::gpus())]).as_ref());
+    let found = survey(&parse(POLICY), &node, FakeLoader::with([("fake.wasm", Fake::gpus())]).as_ref(), None);
     let found = found.into_iter().filter_map(|plugin| Some((plugin.name, plugin.found?))).collect();
     node.apply(Change::RemoveDevice("pci0000:00/0000:00:02.0".into())).unwrap();
     let (ask, asked) = std::sync::mpsc::channel::<()>();

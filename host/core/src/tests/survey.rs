@@ -4,7 +4,7 @@ use crate::component_state::ComponentState;
 use crate::loader::LoadFailure;
 use crate::state::Dir;
 use crate::testing::*;
-use crate::{Grants, Outcome, survey, survey_in};
+use crate::{Grants, Outcome, survey};
 use devgate_policy::Use;
 use devgate_types::{CallError, HostFault, PluginName, Unit, Verdict};
 use std::fmt::Write;
@@ -33,7 +33,7 @@ fn gpus(name: &'static str) -> Fake {
 
 fn show(policy: &str, fakes: Vec<(&'static str, Fake)>) -> String {
     let mut text = String::new();
-    for plugin in survey(&parse(policy), &node(), FakeLoader::with(fakes).as_ref()) {
+    for plugin in survey(&parse(policy), &node(), FakeLoader::with(fakes).as_ref(), None) {
         let _ = writeln!(text, "{}: {:?}", plugin.name, plugin.outcome);
         for rejection in &plugin.rejected {
             let _ = writeln!(text, "  rejected {rejection}");
@@ -96,7 +96,7 @@ fn in_a_state_directory_components_have_a_copy_of_what_they_stored() {
     let head = "apiVersion: devgate.dev/v1alpha1\nkind: Policy\nplugins:\n";
     let policy = parse(&format!("{head}{}    state: true\n", entry("gpus", "pci", "")));
     let loader = FakeLoader::with([("gpus.wasm", fake)]);
-    let surveyed = survey_in(dir.path(), &policy, &node(), loader.as_ref()).unwrap();
+    let surveyed = survey(&policy, &node(), loader.as_ref(), Dir::look(dir.path()).unwrap().as_ref());
     assert!(surveyed[0].units.iter().any(|unit| unit.record.id.as_str() == "kept"), "{surveyed:?}");
     assert_eq!(*stored().load().unwrap(), *b"kept");
 }
@@ -104,9 +104,9 @@ fn in_a_state_directory_components_have_a_copy_of_what_they_stored() {
 #[test]
 fn nothing_is_known_without_a_device_tree() {
     let empty = devgate_fake_node::RecordedNode::parse("empty", "").unwrap();
-    let surveyed = survey(&parse(POLICY), &empty, FakeLoader::with([]).as_ref());
+    let surveyed = survey(&parse(POLICY), &empty, FakeLoader::with([]).as_ref(), None);
     assert!(matches!(&surveyed[0].outcome, Outcome::Blind(why) if why.contains("device tree")), "{surveyed:?}");
-    let surveyed = survey(&parse(POLICY), &node(), FakeLoader::with([]).as_ref());
+    let surveyed = survey(&parse(POLICY), &node(), FakeLoader::with([]).as_ref(), None);
     assert!(matches!(&surveyed[0].outcome, Outcome::NotLoaded(LoadFailure::Host(_))));
 }
 

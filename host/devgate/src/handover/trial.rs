@@ -6,7 +6,8 @@ use crate::loader::ComponentLoader;
 use crate::node::Sources;
 use crate::reload::Start;
 use anyhow::{Context, ensure};
-use devgate_core::{Found, Outcome, Recorded, Surveyed, survey_in};
+use devgate_core::state::Dir;
+use devgate_core::{Found, Outcome, Recorded, Surveyed, survey};
 use devgate_node::Node;
 use devgate_runner::CodeCache;
 use devgate_types::{PluginName, escape};
@@ -58,13 +59,14 @@ impl Looked {
         let store = Arc::new(args.registry.store(Some(&args.state_dir), !args.no_pull, (sources.puller)()));
         let components = Components::new(args.components.clone(), store);
         let loader = ComponentLoader::new(sources.runners(Some(kept))?, components);
-        let survey = || survey_in(&args.state_dir, &start.policy, node, &loader).context("state directory");
+        let state = Dir::look(&args.state_dir).context("state directory")?;
+        let look = || survey(&start.policy, node, &loader, state.as_ref());
         let mut since = Instant::now();
-        let mut surveyed = survey()?;
+        let mut surveyed = look();
         if since.elapsed() > FRESH / 2 {
             // Something was compiled: what was found first is of then.
             since = Instant::now();
-            surveyed = survey()?;
+            surveyed = look();
         }
         Ok(Self { start, surveyed, loader, since })
     }
