@@ -74,20 +74,20 @@ pub(crate) struct HeldUnit {
 
 /// Something that failed, and is tried again.
 struct LifecycleFailure {
-    what: FailedCall,
+    what: LifecycleCall,
     reason: Arc<str>,
     again: Instant,
     backoff: Backoff,
 }
 
-/// What failed.
+/// What a component does with a unit before it is given, and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FailedCall {
-    /// It may still have what its last container left.
+pub(crate) enum LifecycleCall {
+    /// Where it fails, the unit may still have what its last container left.
     Release,
-    /// It was not made ready, and no consumer has it.
+    /// Where it fails, the unit is not ready, and no consumer has it.
     Prepare,
-    /// It was not made ready for a container that has it; the kubelet tries again when it starts the container.
+    /// `prepare` before a container starts that has the unit; where it fails, the kubelet tries again when it starts the container.
     Start,
 }
 
@@ -137,7 +137,7 @@ impl HeldUnits {
                 if let Some(who) = left {
                     due = true;
                     let failure =
-                        LifecycleFailure::new(FailedCall::Release, format!("it is not clean since {who}").into());
+                        LifecycleFailure::new(LifecycleCall::Release, format!("it is not clean since {who}").into());
                     state.failures.insert(unit.id.clone(), failure);
                 }
                 let held = HeldUnit {
@@ -244,11 +244,6 @@ impl HeldUnits {
         self.state.lock().all.keys().cloned().collect()
     }
 
-    /// Whether no consumer has anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.state.lock().all.is_empty()
-    }
-
     /// Whether a unit was handed out and has not been released since.
     pub(crate) fn has(&self, id: &UnitId) -> bool {
         self.state.lock().all.contains_key(id)
@@ -296,7 +291,7 @@ impl HeldUnits {
     }
 
     /// Takes note that something failed; the reason is complete text for people.
-    pub(crate) fn record_failure(&self, ids: &[UnitId], what: FailedCall, reason: &Arc<str>) {
+    pub(crate) fn record_failure(&self, ids: &[UnitId], what: LifecycleCall, reason: &Arc<str>) {
         let mut state = self.state.lock();
         for id in ids {
             let Some(held) = state.all.get_mut(id) else {
@@ -304,10 +299,9 @@ impl HeldUnits {
             };
             held.version = self.version();
             let before = state.failures.remove(id).filter(|failure| failure.what == what);
-            let mut backoff =
-                before.map_or_else(|| Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF), |failure| failure.backoff);
-            let failure =
-                LifecycleFailure { what, reason: Arc::clone(reason), again: Instant::now() + backoff.pause(), backoff };
+            let mut failure = before.unwrap_or_else(|| LifecycleFailure::new(what, Arc::clone(reason)));
+            failure.reason = Arc::clone(reason);
+            failure.again = Instant::now() + failure.backoff.pause();
             state.failures.insert(id.clone(), failure);
         }
         drop(state);
@@ -327,7 +321,7 @@ impl HeldUnits {
     pub(crate) fn failed_to_start(&self, id: &UnitId) -> bool {
         let state = self.state.lock();
         let failure = state.failures.get(id);
-        failure.is_some_and(|failure| failure.what == FailedCall::Start)
+        failure.is_some_and(|failure| failure.what == LifecycleCall::Start)
     }
 
     /// Why units may not be handed out, if something failed.
@@ -345,7 +339,7 @@ impl HeldUnits {
             id: id.to_string(),
             since: held.since,
             may_end: !(held.elsewhere && lifecycle)
-                && state.failures.get(id).is_none_or(|failure| failure.what == FailedCall::Start),
+                && state.failures.get(id).is_none_or(|failure| failure.what == LifecycleCall::Start),
             version: Some((index, held.version)),
         };
         state.all.iter().filter(|(_, held)| held.pods).map(held).collect()
@@ -360,17 +354,17 @@ impl HeldUnits {
     /// What failed, is free, and may be tried again now; and when the next such time is.
     pub(crate) fn due_retries(&self) -> (Vec<UnitId>, Option<Instant>) {
         let (state, now) = (self.state.lock(), Instant::now());
-        let failures = state.failures.iter().filter(|(_, failure)| failure.what != FailedCall::Start);
+        let failures = state.failures.iter().filter(|(_, failure)| failure.what != LifecycleCall::Start);
         let (due, later): (Vec<_>, Vec<_>) = failures.partition(|(_, failure)| failure.again <= now);
         let next = later.iter().map(|(_, failure)| failure.again).min();
         (due.into_iter().map(|(id, _)| id.clone()).collect(), next)
     }
 
     /// The unit and what failed, if it is still to be tried again now: under its turn.
-    pub(crate) fn failed_call(&self, id: &UnitId) -> Option<(HeldUnit, FailedCall)> {
+    pub(crate) fn failed_call(&self, id: &UnitId) -> Option<(HeldUnit, LifecycleCall)> {
         let state = self.state.lock();
         let failure = state.failures.get(id).filter(|failure| failure.again <= Instant::now())?;
-        let held = state.all.get(id).filter(|_| failure.what != FailedCall::Start)?;
+        let held = state.all.get(id).filter(|_| failure.what != LifecycleCall::Start)?;
         Some((held.clone(), failure.what))
     }
 }
@@ -392,7 +386,7 @@ impl HeldUnit {
 
 impl LifecycleFailure {
     /// Something to be tried at once.
-    fn new(what: FailedCall, reason: Arc<str>) -> Self {
+    fn new(what: LifecycleCall, reason: Arc<str>) -> Self {
         Self { what, reason, again: Instant::now(), backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF) }
     }
 }

@@ -160,7 +160,7 @@ impl Plugin {
 
     /// Whether pods have or may have something of it.
     fn has_held_units(&self) -> bool {
-        !self.core.ledger.held(self.core.index).is_empty() || !self.core.held_units.is_empty()
+        !self.core.ledger.held(self.core.index).is_empty() || !self.core.held_units.ids().is_empty()
     }
 
     /// Offers nothing any more, keeps what pods hold from others, and ends when nothing is held.

@@ -3,14 +3,13 @@
 use super::{Hold, Resource};
 use crate::allocations::{Consumer, Giving, Mode, Slot, StoredReply, Take};
 use crate::calls::Calls;
-use crate::held_units::FailedCall;
+use crate::held_units::LifecycleCall;
 use crate::offer::{AllocateError, Reply};
 use crate::replica::split_replica;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_policy::Prepare;
-use devgate_types::component::CallKind;
 use devgate_types::{CallError, FailureKind, Setting, UnitId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -168,7 +167,7 @@ impl<'a> Attempt<'a> {
             return Ok(());
         }
         let asked = self.snapshot.pool.asked(&resource.name);
-        let Err(error) = self.calls.work(CallKind::Prepare, asked, &self.fresh).await else {
+        let Err(error) = self.calls.work(LifecycleCall::Prepare, asked, &self.fresh).await else {
             return Ok(());
         };
         resource.core.broke(&self.fresh, "prepare", &error);
@@ -177,7 +176,7 @@ impl<'a> Attempt<'a> {
         if self.release(&self.fresh).await.is_ok() {
             match busy {
                 true => self.free(),
-                false => drop(resource.core.not_ready(&ids_of(&self.fresh), FailedCall::Prepare, &error)),
+                false => resource.core.not_ready(&ids_of(&self.fresh), LifecycleCall::Prepare, &error),
             }
         }
         Err(resource.failed_at("prepare", &error))

@@ -3,7 +3,7 @@
 use super::Resource;
 use super::attempt::ids_of;
 use crate::calls::Calls;
-use crate::held_units::FailedCall;
+use crate::held_units::LifecycleCall;
 use crate::offer::AllocateError;
 use crate::unit_table::Snapshot;
 use crate::units::UnitRecord;
@@ -21,7 +21,7 @@ impl Resource {
         let asked = snapshot.pool.asked(&self.name);
         let released = self.core.work_release(calls, &self.name, asked, units).await;
         released.map_err(|error| {
-            self.core.not_ready(&ids_of(units), FailedCall::Release, &error);
+            self.core.not_ready(&ids_of(units), LifecycleCall::Release, &error);
             self.failed_at("release", &error)
         })
     }
@@ -51,7 +51,7 @@ impl Resource {
         }
         self.look_again(&calls, &snapshot, &units).await?;
         let asked = snapshot.pool.asked(&self.name);
-        match calls.start(asked, &units).await {
+        match calls.work(LifecycleCall::Start, asked, &units).await {
             Ok(()) => {
                 if held_units.record_success(&ids) {
                     self.core.wake.ask(Asked::HEALTH);
@@ -59,7 +59,7 @@ impl Resource {
                 Ok(())
             }
             Err(error) => {
-                self.core.not_ready(&ids, FailedCall::Start, &error);
+                self.core.not_ready(&ids, LifecycleCall::Start, &error);
                 Err(self.failed_at("prepare", &error))
             }
         }

@@ -2,12 +2,22 @@
 
 use super::{Core, LOOK_PATIENCE, problem_of};
 use crate::calls::Calls;
-use crate::held_units::{FailedCall, HeldUnit};
+use crate::held_units::{HeldUnit, LifecycleCall};
 use crate::units::UnitRecord;
 use crate::watcher::Asked;
 use devgate_types::component::{Call, CallKind};
 use devgate_types::{CallError, HostFault, ResourceName, UnitId};
 use std::sync::Arc;
+
+impl LifecycleCall {
+    /// The component's function.
+    const fn kind(self) -> CallKind {
+        match self {
+            Self::Release => CallKind::Release,
+            Self::Prepare | Self::Start => CallKind::Prepare,
+        }
+    }
+}
 
 impl Calls {
     /// Whether the component wants to be told of the beginning and the end of an allocation.
@@ -18,22 +28,7 @@ impl Calls {
     /// Has the component prepare or release units; nothing where it has no life cycle.
     pub(crate) async fn work(
         &self,
-        kind: CallKind,
-        resource: &ResourceName,
-        units: &[Arc<UnitRecord>],
-    ) -> Result<(), CallError> {
-        self.work_with(kind, false, resource, units).await
-    }
-
-    /// The same before a container starts that has the units.
-    pub(crate) async fn start(&self, resource: &ResourceName, units: &[Arc<UnitRecord>]) -> Result<(), CallError> {
-        self.work_with(CallKind::Prepare, true, resource, units).await
-    }
-
-    async fn work_with(
-        &self,
-        kind: CallKind,
-        is_start: bool,
+        what: LifecycleCall,
         resource: &ResourceName,
         units: &[Arc<UnitRecord>],
     ) -> Result<(), CallError> {
@@ -44,14 +39,14 @@ impl Calls {
             return Ok(());
         }
         // What is released may note what it found.
-        let _turn = match kind {
-            CallKind::Release => Some(self.services.component_state.write_turn().await?),
-            _ => None,
+        let _turn = match what {
+            LifecycleCall::Release => Some(self.services.component_state.write_turn().await?),
+            LifecycleCall::Prepare | LifecycleCall::Start => None,
         };
         let (lent, resource) = (units.to_vec(), resource.clone());
         self.call(component, move |component, host| {
-            host.is_start = is_start;
-            host.call(component, Call::about(kind, resource.as_str(), &[]), &lent).map(drop)
+            host.is_start = what == LifecycleCall::Start;
+            host.call(component, Call::about(what.kind(), resource.as_str(), &[]), &lent).map(drop)
         })
         .await
     }
@@ -60,23 +55,19 @@ impl Calls {
 impl Core {
     /// Releases one unit that no consumer has, under its turn; `prepare` first if that is what failed. Whether it worked, and the
     /// unit is free.
-    pub(crate) async fn release(&self, held: &HeldUnit, failed: Option<FailedCall>) -> bool {
+    pub(crate) async fn release(&self, held: &HeldUnit, failed: Option<LifecycleCall>) -> bool {
         let (calls, units) = (self.calls(), [Arc::clone(&held.unit)]);
-        let (mut what, mut done) = (FailedCall::Release, Ok(()));
-        if failed == Some(FailedCall::Prepare) {
-            (what, done) = (FailedCall::Prepare, calls.work(CallKind::Prepare, &held.asked, &units).await);
+        let mut prepared = Ok(());
+        if let Some(what @ LifecycleCall::Prepare) = failed {
+            prepared = calls.work(what, &held.asked, &units).await.map_err(|error| (what, error));
         }
         let released = self.work_release(&calls, &held.resource, &held.asked, &units).await;
-        if let Err(error) = released {
-            (what, done) = (FailedCall::Release, Err(error));
+        let released = released.map(drop).map_err(|error| (LifecycleCall::Release, error));
+        let done = released.and(prepared);
+        if let Err((what, error)) = &done {
+            self.not_ready(std::slice::from_ref(&held.unit.id), *what, error);
         }
-        match done {
-            Ok(()) => true,
-            Err(error) => {
-                self.not_ready(std::slice::from_ref(&held.unit.id), what, &error);
-                false
-            }
-        }
+        done.is_ok()
     }
 
     /// Has the component release units of one resource, under their turn, and takes note of those that were away at any moment of
@@ -90,11 +81,11 @@ impl Core {
         units: &[Arc<UnitRecord>],
     ) -> Result<bool, CallError> {
         if units.is_empty() || !calls.has_lifecycle() {
-            return calls.work(CallKind::Release, asked, units).await.map(|()| true);
+            return calls.work(LifecycleCall::Release, asked, units).await.map(|()| true);
         }
         let watching = self.wake.away.watch(units);
         self.look_for(calls, resource, units).await;
-        calls.work(CallKind::Release, asked, units).await?;
+        calls.work(LifecycleCall::Release, asked, units).await?;
         self.look_for(calls, resource, units).await;
         let (there, away) = watching.end();
         self.allocations.released(self.name(), &there, true);
@@ -127,15 +118,9 @@ impl Core {
     }
 
     /// Notes why units are not given to anybody.
-    pub(crate) fn not_ready(&self, ids: &[UnitId], what: FailedCall, error: &CallError) -> Arc<str> {
-        let plugin = self.name();
-        let call = match what {
-            FailedCall::Release => "release",
-            FailedCall::Prepare | FailedCall::Start => "prepare",
-        };
-        let reason: Arc<str> = format!("plugin {plugin}: {call} {error}").into();
-        self.held_units.record_failure(ids, what, &reason);
+    pub(crate) fn not_ready(&self, ids: &[UnitId], what: LifecycleCall, error: &CallError) {
+        let reason = format!("plugin {}: {} {error}", self.name(), what.kind().as_str());
+        self.held_units.record_failure(ids, what, &reason.into());
         self.wake.ask(Asked::HEALTH);
-        reason
     }
 }
