@@ -16,7 +16,7 @@ use crate::look::Found;
 use crate::offer::Offers;
 use crate::plugin::{Command, Plugin, Shared, StatusReader, Surroundings};
 use crate::plugin_services::PluginServices;
-use crate::reclaim::{self, Reclaim};
+use crate::reclaim::reclaim;
 use crate::registry::Registry;
 use crate::survey::Surveyed;
 use crate::watcher::Watcher;
@@ -88,8 +88,7 @@ impl Plugins {
             allocations::learn(allocations, feed, node, is_ours)
         };
         let registry = Registry::default();
-        let reclaim = Reclaim::new(registry.clone(), around.allocations.clone());
-        let reclaim = reclaim::find(reclaim, around.holders.clone());
+        let reclaim = reclaim(registry.clone(), around.allocations.clone(), around.holders.clone());
         let devices = Arc::new(AllDevices::new(registry.clone(), around.allocations.clone()));
         let mut plugins = Self {
             failures,

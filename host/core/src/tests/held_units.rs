@@ -7,7 +7,7 @@ mod release;
 use super::*;
 use crate::holders::{Holder, Holders, HoldersFeed, HoldersSource, holders};
 use crate::offer::AllocateError;
-use crate::reclaim::Reclaim;
+use crate::reclaim::reclaim;
 use crate::registry::Registry;
 use devgate_types::{CallError, Edits, Failure, FailureKind, ResourceName, Unit};
 use std::collections::BTreeSet;

@@ -94,8 +94,7 @@ async fn hardware_that_has_another_name_by_now_stays_held_while_the_records_name
     let pods = Pods::default();
     pods.hold(&[FIRST]);
     let allocations = Allocations::open(dir.path()).unwrap();
-    let reclaim = Reclaim::new(Registry::default(), allocations.clone());
-    let unclaimed = tokio::spawn(crate::reclaim::find(reclaim, pods.feed()));
+    let unclaimed = tokio::spawn(reclaim(Registry::default(), allocations.clone(), pods.feed()));
     tokio::time::sleep(A_WHILE).await;
     pods.set(|told| {
         told.held.clear();
