@@ -12,7 +12,6 @@ use crate::keyed_lock::KeyedLock;
 use crate::offer::{AllocateError, BoxFuture, Offers, Reply};
 use crate::registry::Registry;
 use crate::resource::{Part, Resource, allocate};
-use crate::status::audit;
 use devgate_types::{PluginName, ResourceName, Setting, UnitId, escape};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,6 +32,13 @@ pub struct Ask {
     pub tag: String,
     /// What its component is told of it besides: at most 64, of 10 KiB each. One that takes none is not asked.
     pub settings: Vec<Setting>,
+}
+
+impl Ask {
+    /// Each id once.
+    fn sorted_ids(&self) -> Vec<String> {
+        self.ids.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    }
 }
 
 /// What a consumer has.
@@ -164,49 +170,30 @@ impl AllDevices {
             self.registry.resource(&ask.resource).ok_or_else(unknown)
         };
         let resources = asks.iter().map(resource).collect::<Result<Vec<_>, _>>()?;
-        let parts = asks.iter().zip(&resources);
-        let parts: Vec<_> = parts.map(|(ask, resource)| part(ask, resource)).collect();
+        let parts = asks.iter().zip(&resources).map(|(ask, resource)| Part {
+            resource,
+            ids: &ask.ids,
+            share: ask.share.as_deref(),
+            mode: ask.mode,
+            tag: &ask.tag,
+            settings: &ask.settings,
+            is_kept: true,
+        });
+        let parts: Vec<_> = parts.collect();
         let given = allocate(who, ttl, &parts).await;
-        for part in &parts {
-            audit::allocation(
-                part.resource.core.name(),
-                &part.resource.core.recorder,
-                who,
-                &part.resource.name,
-                part.ids,
-                given.as_ref().err(),
-            );
-            part.resource.core.changed_hands();
-        }
+        resources.iter().for_each(|resource| resource.core.changed_hands());
         drop(turn);
-        let granted = asks.iter().zip(given?).map(|(ask, (id, reply))| {
-            let mut ids = ask.ids.clone();
-            ids.sort_unstable();
-            ids.dedup();
-            Granted {
-                id,
-                tag: ask.tag.clone(),
-                resource: ask.resource.clone(),
-                ids,
-                reply,
-                left: ttl,
-                told: true,
-                earlier_boot: false,
-            }
+        let granted = asks.iter().zip(given?).map(|(ask, (id, reply))| Granted {
+            id,
+            tag: ask.tag.clone(),
+            resource: ask.resource.clone(),
+            ids: ask.sorted_ids(),
+            reply,
+            left: ttl,
+            told: true,
+            earlier_boot: false,
         });
         Ok(granted.collect())
-    }
-}
-
-fn part<'a>(ask: &'a Ask, resource: &'a Resource) -> Part<'a> {
-    Part {
-        resource,
-        ids: &ask.ids,
-        share: ask.share.as_deref(),
-        mode: ask.mode,
-        tag: &ask.tag,
-        settings: &ask.settings,
-        is_kept: true,
     }
 }
 
@@ -241,14 +228,15 @@ impl Devices for AllDevices {
     }
 
     fn held(&self, who: &Consumer) -> Vec<Granted> {
-        self.held_by(who)
+        let held = self.allocations.held(who);
+        held.iter().filter_map(|(id, of)| self.granted(*id, of)).collect()
     }
 
     fn restore<'a>(&'a self, who: &'a Consumer, id: AllocationId) -> BoxFuture<'a, Option<Result<Granted, Gone>>> {
         Box::pin(async move {
             let _turn = self.busy.lock(std::slice::from_ref(who)).await;
             let of = self.allocations.held(who).into_iter().find(|(held, _)| *held == id)?.1;
-            Some(self.restored_one(id, &of).await)
+            Some(self.restored(id, &of).await)
         })
     }
 

@@ -25,7 +25,6 @@ use crate::offer::{AllocateError, BoxFuture, Device, DeviceList, Driver, Offer, 
 use crate::placement::{IgnoredAnswers, Request};
 use crate::replica::split_replica;
 use crate::reply;
-use crate::status::audit;
 use crate::unit_table::Snapshot;
 use crate::units::{GrantedNode, UnitRecord};
 use crate::watcher::Asked;
@@ -311,10 +310,8 @@ impl Offer for Resource {
         Box::pin(async {
             let part =
                 Part { resource: self, ids, share: None, mode: Mode::Hold, tag: "", settings: &[], is_kept: false };
-            let given = allocate(&Consumer::Pods, None, &[part]).await;
-            let (core, error) = (&self.core, given.as_ref().err());
-            audit::allocation(core.name(), &core.recorder, &Consumer::Pods, &self.name, ids, error);
-            Ok(given?.pop().map(|(_, reply)| reply).unwrap_or_default())
+            let mut given = allocate(&Consumer::Pods, None, &[part]).await?;
+            Ok(given.pop().map(|(_, reply)| reply).unwrap_or_default())
         })
     }
 

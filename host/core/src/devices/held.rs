@@ -9,11 +9,6 @@ use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
 
 impl AllDevices {
-    pub(super) fn held_by(&self, who: &Consumer) -> Vec<Granted> {
-        let held = self.allocations.held(who);
-        held.iter().filter_map(|(id, of)| self.granted(*id, of)).collect()
-    }
-
     /// What a consumer that asks for just what it has is told; nothing where it has nothing, or was never told. Fails where it has
     /// something else, or has no more what it had.
     pub(super) async fn again(&self, who: &Consumer, asks: &[Ask]) -> Result<Option<Vec<Granted>>, AllocateError> {
@@ -21,16 +16,10 @@ impl AllDevices {
         let Some((id, first)) = held.first() else {
             return Ok(None);
         };
-        let ids = |ids: &[String]| {
-            let mut ids = ids.to_vec();
-            ids.sort_unstable();
-            ids.dedup();
-            ids
-        };
         let is_held = |ask: &Ask| {
             let is_it = |of: &Allocation| {
                 (of.ask.resource.as_str(), of.ask.mode, &of.ask.tag) == (ask.resource.as_str(), ask.mode, &ask.tag)
-                    && offered(of) == ids(&ask.ids)
+                    && offered(of) == ask.sorted_ids()
                     && share(of) == ask.share.as_deref()
             };
             held.iter().any(|(_, of)| is_it(of))
@@ -45,15 +34,15 @@ impl AllDevices {
         if held.iter().any(|(_, of)| of.ask.state == State::Recorded || self.is_made_ready_no_more(of)) {
             return Ok(None);
         }
-        let restored: Result<Vec<_>, _> = self.restored(who).await.into_iter().collect();
-        let mut restored = restored.map_err(|gone| AllocateError::Refused(gone.to_string()))?;
+        let mut restored = Vec::with_capacity(held.len());
+        for (id, of) in &held {
+            restored.push(self.restored(*id, of).await.map_err(|gone| AllocateError::Refused(gone.to_string()))?);
+        }
         // As they were asked for.
         restored.sort_by_key(|granted| asks.iter().position(|ask| is_of(ask, granted)));
         Ok(Some(restored))
     }
-}
 
-impl AllDevices {
     /// Whether a component made it ready in an earlier boot: what it did to the hardware is gone.
     fn is_made_ready_no_more(&self, of: &Allocation) -> bool {
         let resource = || self.registry.resource(&ResourceName::try_new(&of.ask.resource).ok()?);
@@ -72,6 +61,22 @@ impl AllDevices {
             left: self.allocations.left(of),
             told: of.ask.state != State::Recorded && !self.is_made_ready_no_more(of),
             earlier_boot: self.allocations.is_of_earlier_boot(of),
+        })
+    }
+
+    /// What a consumer has, as it is today.
+    pub(super) async fn restored(&self, id: AllocationId, of: &Allocation) -> Result<Granted, Gone> {
+        let granted = async {
+            let told = self.granted(id, of).ok_or(NotRestored::NoName)?;
+            let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
+            let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
+            Ok(Granted { reply: Arc::new(reply), ..told })
+        };
+        granted.await.map_err(|why: NotRestored| Gone {
+            allocation: id,
+            resource: of.ask.resource.clone(),
+            why: why.to_string(),
+            may_come: matches!(why, NotRestored::NoPlugin),
         })
     }
 }
@@ -104,30 +109,4 @@ fn share(of: &Allocation) -> Option<&str> {
 /// Whether it keeps others from what it has.
 pub(super) fn holds(of: &Allocation) -> bool {
     of.ask.mode == Mode::Hold
-}
-
-impl AllDevices {
-    /// All that a consumer has, each as it is today.
-    pub(super) async fn restored(&self, who: &Consumer) -> Vec<Result<Granted, Gone>> {
-        let mut all = Vec::new();
-        for (id, of) in self.allocations.held(who) {
-            all.push(self.restored_one(id, &of).await);
-        }
-        all
-    }
-
-    pub(super) async fn restored_one(&self, id: AllocationId, of: &Allocation) -> Result<Granted, Gone> {
-        let granted = async {
-            let told = self.granted(id, of).ok_or(NotRestored::NoName)?;
-            let resource = self.registry.resource(&told.resource).ok_or(NotRestored::NoPlugin)?;
-            let reply = resource.restored(&offered(of), &told.reply, holds(of)).await?;
-            Ok(Granted { reply: Arc::new(reply), ..told })
-        };
-        granted.await.map_err(|why: NotRestored| Gone {
-            allocation: id,
-            resource: of.ask.resource.clone(),
-            why: why.to_string(),
-            may_come: matches!(why, NotRestored::NoPlugin),
-        })
-    }
 }

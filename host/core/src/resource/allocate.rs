@@ -10,6 +10,7 @@ use crate::allocations::{AllocationId, Consumer, Mode, State, StoredReply};
 use crate::keyed_lock::Held;
 use crate::ledger::PluginIndex;
 use crate::offer::{AllocateError, Reply};
+use crate::status::audit;
 use devgate_types::UnitId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,13 +19,28 @@ use std::time::Duration;
 /// An allocation and what its consumer is told.
 pub(crate) type Given = (AllocationId, Arc<Reply>);
 
-/// Gives all of this to a consumer; with `ttl` until that is over.
+/// Gives all of this to a consumer; with `ttl` until that is over. Has a line in the audit log for each part.
 #[tracing::instrument(name = "core.allocate", level = "trace", skip_all)]
 pub(crate) async fn allocate(
     who: &Consumer,
     ttl: Option<Duration>,
     parts: &[Part<'_>],
 ) -> Result<Vec<Given>, AllocateError> {
+    let given = give(who, ttl, parts).await;
+    for Part { resource, ids, .. } in parts {
+        audit::allocation(
+            resource.core.name(),
+            &resource.core.recorder,
+            who,
+            &resource.name,
+            ids,
+            given.as_ref().err(),
+        );
+    }
+    given
+}
+
+async fn give(who: &Consumer, ttl: Option<Duration>, parts: &[Part<'_>]) -> Result<Vec<Given>, AllocateError> {
     let ids = parts.iter().map(|part| part.resource.unit_ids(part.ids));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
     let _turns = turns(parts, &ids).await;
