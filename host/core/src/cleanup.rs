@@ -5,7 +5,7 @@
 
 mod state;
 
-pub use state::{NotState, StateDir};
+pub use state::StateDir;
 
 use crate::device_info::left_behind;
 use crate::labels;

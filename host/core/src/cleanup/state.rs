@@ -2,7 +2,7 @@
 
 use super::{Cleaner, Outcome};
 use crate::allocations::Recorded;
-use crate::state::is_temporary;
+use crate::state::{self, is_temporary};
 use crate::state_dir_lock::{self, HOST_SOCKET};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, statat, unlinkat};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the host keeps in the directory itself. Each may also be there as it is being written or tried, and as it was put aside.
 const RECORDS: [&str; 4] = ["handed-out.json", "unhealthy.json", "device-info.json", "cdi.json"];
@@ -35,25 +35,10 @@ const OF_FILE_SYSTEM: &str = "lost+found";
 /// A directory that devgate kept its state in.
 #[derive(Debug)]
 pub struct StateDir {
-    path: PathBuf,
     /// Opened once, so that what is removed is in it whatever its path is by then.
-    dir: OwnedFd,
+    dir: state::Dir,
     /// What is in it, but for the lock.
     names: BTreeSet<String>,
-}
-
-/// Why a directory is not taken for one of devgate's.
-#[derive(Debug, thiserror::Error)]
-pub enum NotState {
-    /// It cannot be looked at.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// It is something else, or others could change what is in it: why.
-    #[error("{0}")]
-    Unlike(&'static str),
-    /// It has this in it, escaped and cut.
-    #[error("{0} in it is not devgate's; see that the directory is the right one, and take that away first")]
-    Other(String),
 }
 
 impl StateDir {
@@ -61,32 +46,21 @@ impl StateDir {
     ///
     /// # Errors
     /// Why it does not look like one of devgate's, or cannot be looked at.
-    pub fn look(path: &Path) -> Result<Option<Self>, NotState> {
-        let look = match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            look => look?,
-        };
-        let unlike = |why| Err(NotState::Unlike(why));
-        if look.is_symlink() {
+    pub fn look(path: &Path) -> io::Result<Option<Self>> {
+        let unlike = |why: &str| Err(io::Error::other(why));
+        if fs::symlink_metadata(path).is_ok_and(|look| look.is_symlink()) {
             // By the time that something is removed it could lead anywhere.
             return unlike("it is a link; name the directory that it leads to");
         }
-        if !look.is_dir() {
-            return unlike("it is no directory");
-        }
-        let dir = rustix::fs::open(path, AS_DIR, Mode::empty()).map_err(io::Error::from)?;
-        let look = rustix::fs::fstat(&dir).map_err(io::Error::from)?;
-        if look.st_uid != 0 && look.st_uid != rustix::process::geteuid().as_raw() {
-            return unlike("it is neither root's nor this user's");
-        }
-        // Who may write there could put a link where a directory was just looked at.
-        if look.st_mode & 0o022 != 0 {
-            return unlike("others than its owner can write there; take that from them first (chmod go-w)");
-        }
-        let names = names(&dir)?;
+        // Who else may write there could put a link where a directory was just looked at.
+        let Some(dir) = state::Dir::look(path)? else { return Ok(None) };
+        let names = names(dir.fd())?;
         let mut names: BTreeSet<_> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         if let Some(other) = names.iter().find(|name| !is_ours(name) && !is_admins(name)) {
-            return Err(NotState::Other(devgate_types::escape(other, 80)));
+            let other = devgate_types::escape(other, 80);
+            return unlike(&format!(
+                "{other} in it is not devgate's; see that the directory is the right one, and take that away first"
+            ));
         }
         let is_sign = |name: &String| name == JOURNAL || name == state_dir_lock::FILE || is_record(name);
         if !names.is_empty() && !names.iter().any(is_sign) {
@@ -95,16 +69,16 @@ impl StateDir {
             );
         }
         names.remove(state_dir_lock::FILE);
-        Ok(Some(Self { path: path.to_owned(), dir, names }))
+        Ok(Some(Self { dir, names }))
     }
 
     /// What was handed out; `None` if what is kept cannot be understood, and it may be anything. Nothing is written.
     #[must_use]
     pub fn recorded(&self) -> Option<Recorded> {
-        let recorded = Recorded::read(&self.path).ok()?;
+        let recorded = Recorded::read(self.dir.path()).ok()?;
         // What was put aside is what a host did not understand: it may be of pods that still run. One that has learned what pods have
         // writes anew, and what was put aside says no more then.
-        let is_aside = || fs::symlink_metadata(self.path.join(ASIDE)).is_ok();
+        let is_aside = || fs::symlink_metadata(self.dir.path().join(ASIDE)).is_ok();
         let is_known = recorded.incomplete.is_none() && !(recorded.is_absent && is_aside());
         is_known.then_some(recorded)
     }
@@ -116,19 +90,19 @@ impl Cleaner {
         let stays = [Outcome::Failed, Outcome::Left];
         let before = self.count(&stays);
         for name in &state.names {
-            let path = state.path.join(name);
+            let path = state.dir.path().join(name);
             if is_admins(name) {
                 self.leave("state", &path, "it is the admin's");
             } else {
                 let what = if CACHES.contains(&name.as_str()) { "cache" } else { "state" };
-                self.end(what, &path, remove(&state.dir, name.as_ref(), self.dry));
+                self.end(what, &path, remove(state.dir.fd(), name.as_ref(), self.dry));
             }
         }
         // Last: it keeps hosts out.
         let lock = state_dir_lock::FILE;
-        self.end("state", &state.path.join(lock), remove(&state.dir, lock.as_ref(), self.dry));
+        self.end("state", &state.dir.path().join(lock), remove(state.dir.fd(), lock.as_ref(), self.dry));
         if self.count(&stays) == before {
-            self.remove_dir("state", &state.path);
+            self.remove_dir("state", state.dir.path());
         }
     }
 }

