@@ -21,100 +21,77 @@ pub enum Settling {
 /// What is known about one unit.
 #[derive(Debug, Clone)]
 pub(crate) struct UnitHealth {
-    state: State,
-    /// A change that has not lasted long enough yet, and since when it is seen.
-    pending: Option<(State, Instant)>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
-    Healthy,
-    Unhealthy(Arc<str>, When),
+    /// Why it counts as unhealthy, escaped, and since when; nothing where it is healthy.
+    unhealthy: Option<(Arc<str>, When)>,
+    /// Since when it is seen to be otherwise, where that has not lasted long enough yet.
+    turning: Option<Instant>,
 }
 
 impl UnitHealth {
     /// The state after a first verdict. What has not been found healthy is not handed out; and what was unhealthy when it was seen
     /// last, by this host or before it was restarted, recovers as if it had been seen all the time.
     pub(crate) fn first(verdict: &Verdict, known: Option<&UnhealthyUnit>, policy: &Health, now: Instant) -> Self {
-        if let Some(unhealthy) = known {
-            let mut health =
-                Self { state: State::Unhealthy(unhealthy.reason.as_str().into(), unhealthy.since), pending: None };
+        if let Some(known) = known {
+            let mut health = Self { unhealthy: Some((known.reason.as_str().into(), known.since)), turning: None };
             health.update(verdict, policy, now);
             return health;
         }
-        let state = match verdict {
-            Verdict::Healthy => State::Healthy,
-            Verdict::Unhealthy(reason) => State::unhealthy(reason),
-            Verdict::Unknown(reason) => State::unhealthy(&format!("not found healthy yet: {reason}")),
+        let unhealthy = match verdict {
+            Verdict::Healthy => None,
+            Verdict::Unhealthy(reason) => Some(since_now(reason)),
+            Verdict::Unknown(reason) => Some(since_now(&format!("not found healthy yet: {reason}"))),
         };
-        Self { state, pending: None }
+        Self { unhealthy, turning: None }
     }
 
     /// The state after another verdict. `unknown` changes nothing.
     pub(crate) fn update(&mut self, verdict: &Verdict, policy: &Health, now: Instant) {
         let new = match verdict {
-            Verdict::Healthy => State::Healthy,
-            Verdict::Unhealthy(reason) => State::unhealthy(reason),
+            Verdict::Healthy => None,
+            Verdict::Unhealthy(reason) => Some(since_now(reason)),
             Verdict::Unknown(_) => {
                 // That it is well was not seen to last. What was found wrong with it stands until it is found well.
-                if matches!(self.pending, Some((State::Healthy, _))) {
-                    self.pending = None;
+                if self.unhealthy.is_some() {
+                    self.turning = None;
                 }
                 return;
             }
         };
-        if std::mem::discriminant(&new) == std::mem::discriminant(&self.state) {
+        if self.unhealthy.is_some() == new.is_some() {
             // The same state; only the reason may be another.
-            if let (State::Unhealthy(reason, _), State::Unhealthy(new, _)) = (&mut self.state, new) {
+            if let (Some((reason, _)), Some((new, _))) = (&mut self.unhealthy, new) {
                 *reason = new;
             }
-            self.pending = None;
+            self.turning = None;
             return;
         }
-        let since = match &self.pending {
-            Some((_, since)) => *since,
-            None => now,
-        };
-        let needed = if new == State::Healthy { policy.healthy_after } else { policy.unhealthy_after };
+        let since = *self.turning.get_or_insert(now);
+        let needed = if new.is_none() { policy.healthy_after } else { policy.unhealthy_after };
         if now.duration_since(since) >= needed {
-            self.state = new;
-            self.pending = None;
-        } else {
-            self.pending = Some((new, since));
+            (self.unhealthy, self.turning) = (new, None);
         }
     }
 
     /// Where it is on its way to, if it is between healthy and not.
     pub(crate) fn settling(&self) -> Option<Settling> {
-        self.pending.as_ref()?;
-        Some(match self.state {
-            State::Healthy => Settling::Suspect,
-            State::Unhealthy(..) => Settling::Recovering,
-        })
+        let settling = if self.unhealthy.is_some() { Settling::Recovering } else { Settling::Suspect };
+        self.turning.map(|_| settling)
     }
 
     /// Why it counts as unhealthy, if it does, and since when.
     pub(crate) fn unhealthy_since(&self) -> Option<(&str, When)> {
-        match &self.state {
-            State::Healthy => None,
-            State::Unhealthy(reason, since) => Some((reason, *since)),
-        }
+        self.unhealthy.as_ref().map(|(reason, since)| (&**reason, *since))
     }
 
     /// Why it may not be handed out, if so; escaped.
     pub(crate) fn unhealthy(&self) -> Option<Arc<str>> {
-        match &self.state {
-            State::Healthy => None,
-            State::Unhealthy(reason, _) => Some(Arc::clone(reason)),
-        }
+        self.unhealthy.as_ref().map(|(reason, _)| Arc::clone(reason))
     }
 }
 
-impl State {
-    fn unhealthy(reason: &str) -> Self {
-        let reason = if reason.is_empty() { "no reason given" } else { reason };
-        Self::Unhealthy(GuestText::new(reason).as_str().into(), When::now())
-    }
+fn since_now(reason: &str) -> (Arc<str>, When) {
+    let reason = if reason.is_empty() { "no reason given" } else { reason };
+    (GuestText::new(reason).as_str().into(), When::now())
 }
 
 #[cfg(test)]
