@@ -174,13 +174,10 @@ impl MatchedLines {
             let message = format!("the kernel's log: {why}");
             return Err(Failure::new(FailureKind::Unsupported, message));
         }
-        let from = self.read_cursor(&kept, cursor)?;
-        let (after, foreign) = match from {
-            Since::Start => (None, false),
-            Since::After(place) if kept.last.is_some_and(|last| place.0 <= last) => (Some(place), false),
-            // A cursor of another boot, or of a line that has not been said yet: what it stood for is gone.
-            Since::Elsewhere | Since::After(_) => (None, true),
-        };
+        let is_said = |(line, _): &Place| kept.last.is_some_and(|last| *line <= last);
+        let after = self.read_cursor(&kept, cursor)?.filter(is_said);
+        // A cursor of another boot, or of a line that has not been said yet: what it stood for is gone.
+        let foreign = after.is_none() && !cursor.is_empty();
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut events = Vec::new();
         let mut reached = None;
@@ -207,13 +204,14 @@ impl MatchedLines {
         format!("{}.{line}.{pattern}", self.era(kept))
     }
 
-    fn read_cursor(&self, kept: &Kept, cursor: &str) -> Result<Since, Failure> {
+    /// The place that a cursor stands for; nothing for the start, and for one of another boot.
+    fn read_cursor(&self, kept: &Kept, cursor: &str) -> Result<Option<Place>, Failure> {
         let invalid = || {
             let message = format!("\"{}\" is no cursor of kernel-log", escape(cursor, 80));
             Failure::new(FailureKind::Invalid, message)
         };
         if cursor.is_empty() {
-            return Ok(Since::Start);
+            return Ok(None);
         }
         let place = || {
             let (era, place) = cursor.split_once('.').filter(|_| cursor.len() <= MAX_CURSOR)?;
@@ -221,16 +219,8 @@ impl MatchedLines {
             Some((era, (line.parse().ok()?, pattern.parse().ok()?)))
         };
         let (era, place) = place().ok_or_else(invalid)?;
-        Ok(if era == self.era(kept) { Since::After(place) } else { Since::Elsewhere })
+        Ok(Some(place).filter(|_| era == self.era(kept)))
     }
-}
-
-/// Where a reader is.
-enum Since {
-    Start,
-    After(Place),
-    /// In another boot.
-    Elsewhere,
 }
 
 impl Kept {

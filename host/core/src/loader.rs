@@ -28,14 +28,12 @@ pub trait Loader: Send + Sync + 'static {
 
 /// Why a component was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum LoadFailure {
     /// It asks for more than the policy grants, or is not what the policy names.
-    #[error("{0}")]
     Refused(String),
     /// It is not a component that can run.
-    #[error("{0}")]
     Guest(String),
     /// It could not be read, or the host failed.
-    #[error("{0}")]
     Host(String),
 }

@@ -183,20 +183,16 @@ mod access {
 
 /// Why devices were not given. The text names plugin, resource or id and is safe to show.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum AllocateError {
     /// An id that this resource does not have.
-    #[error("{0}")]
     Unknown(String),
     /// These devices cannot be given as things are: unhealthy, in use elsewhere, refused by the component or the policy.
-    #[error("{0}")]
     Refused(String),
     /// Trying again may help.
-    #[error("{0}")]
     Busy(String),
     /// The component broke or ran out of time.
-    #[error("{0}")]
     Guest(String),
     /// The host or the operating system failed.
-    #[error("{0}")]
     Host(String),
 }

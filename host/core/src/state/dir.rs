@@ -85,19 +85,16 @@ impl Dir {
     /// Opens one in this directory, in which others may be writing; nothing where it is not there and is not to be made.
     pub(crate) fn inner(&self, name: &str, make: bool) -> io::Result<Option<Self>> {
         let path = self.0.path.join(name);
-        let open = || rustix::fs::openat(&self.0.fd, name, AS_DIR | OFlags::NOFOLLOW, Mode::empty());
-        let fd = match open() {
+        if make
+            && let Err(error) = rustix::fs::mkdirat(&self.0.fd, name, Mode::from_raw_mode(0o700))
+            && error != Errno::EXIST
+        {
+            return Err(named(name, error.into()));
+        }
+        let fd = match rustix::fs::openat(&self.0.fd, name, AS_DIR | OFlags::NOFOLLOW, Mode::empty()) {
             Err(Errno::NOENT) if !make => return Ok(None),
-            Err(Errno::NOENT) => {
-                match rustix::fs::mkdirat(&self.0.fd, name, Mode::from_raw_mode(0o700)) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(named(name, error.into())),
-                }
-                open()
-            }
-            opened => opened,
+            opened => opened.map_err(|error| named(name, error.into()))?,
         };
-        let fd = fd.map_err(|error| named(name, error.into()))?;
         let inner = Self::of(fd, &path, Arc::clone(&self.0.unsaved));
         inner.map(Some).map_err(|error| named(name, error))
     }
