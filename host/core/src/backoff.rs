@@ -10,6 +10,13 @@ pub struct Backoff {
     longest: Duration,
 }
 
+impl Default for Backoff {
+    /// For what concerns this node alone.
+    fn default() -> Self {
+        Self::new(Duration::from_secs(1), Duration::from_secs(60))
+    }
+}
+
 impl Backoff {
     /// Pauses from `shortest` to `longest`.
     #[must_use]

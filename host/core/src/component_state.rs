@@ -40,11 +40,6 @@ pub(crate) fn tidy(state: &Dir) {
     }
 }
 
-/// The turn of a call that may store. Its caller has it: a call that never returns must not keep the plugin from all others.
-pub(crate) struct WriteTurn {
-    _held: OwnedMutexGuard<()>,
-}
-
 /// Why it was not stored.
 #[derive(Debug)]
 pub(crate) enum NotStored {
@@ -75,16 +70,17 @@ impl ComponentState {
         }))
     }
 
-    /// Waits until no other call that may store is waited for and nothing is being written, but not forever: a disk may hang.
-    pub(crate) async fn write_turn(&self) -> Result<WriteTurn, CallError> {
+    /// The turn of a call that may store, which its caller has: a call that never returns must not keep the plugin from all others. Waits
+    /// until no other such call is waited for and nothing is being written, but not forever: a disk may hang.
+    pub(crate) async fn write_turn(&self) -> Result<OwnedMutexGuard<()>, CallError> {
         self.write_turn_within(TIMEOUT).await
     }
 
-    async fn write_turn_within(&self, patience: Duration) -> Result<WriteTurn, CallError> {
+    async fn write_turn_within(&self, patience: Duration) -> Result<OwnedMutexGuard<()>, CallError> {
         let turn = async {
             let held = Arc::clone(&self.0.turn).lock_owned().await;
             drop(self.0.writing.lock().await);
-            WriteTurn { _held: held }
+            held
         };
         tokio::time::timeout(patience, turn).await.map_err(|_| {
             let message =

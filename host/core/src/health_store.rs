@@ -105,18 +105,13 @@ impl HealthStore {
             let this = self.clone();
             let written = tokio::task::spawn_blocking(move || this.write()).await;
             let written = written.unwrap_or_else(|panic| Err(io::Error::other(panic)));
-            match written {
-                Ok(()) => said = false,
-                Err(_) if said => self.0.changed.notify_one(),
-                Err(error) => {
-                    said = true;
-                    self.0.changed.notify_one();
-                    tracing::error!(
-                        family = "host",
-                        "{NAME}: what is unhealthy could not be saved: {error}; look at the state directory (--state-dir)"
-                    );
+            if let Err(error) = &written {
+                self.0.changed.notify_one();
+                if !said {
+                    Self::tell(error);
                 }
             }
+            said = written.is_err();
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -130,8 +125,15 @@ impl HealthStore {
     /// Saves what is not saved yet, before the host ends. Blocks.
     pub(crate) fn flush(&self) {
         if let Err(error) = self.write() {
-            tracing::error!(family = "host", "{NAME}: what is unhealthy could not be saved: {error}");
+            Self::tell(&error);
         }
+    }
+
+    fn tell(error: &io::Error) {
+        tracing::error!(
+            family = "host",
+            "{NAME}: what is unhealthy could not be saved: {error}; look at the state directory (--state-dir)"
+        );
     }
 }
 

@@ -29,9 +29,6 @@ use tokio::sync::Notify;
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// Allocations of what was given before it was known: it counts as handed on.
 const HANDED_ON: u32 = 2;
-/// The first and the longest wait before something that failed is tried again.
-const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The units of one plugin that pods have or may have.
 pub(crate) struct HeldUnits {
@@ -387,6 +384,6 @@ impl HeldUnit {
 impl LifecycleFailure {
     /// Something to be tried at once.
     fn new(what: LifecycleCall, reason: Arc<str>) -> Self {
-        Self { what, reason, again: Instant::now(), backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF) }
+        Self { what, reason, again: Instant::now(), backoff: Backoff::default() }
     }
 }

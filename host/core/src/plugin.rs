@@ -41,11 +41,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// The first and the longest wait between two attempts of a plugin that keeps failing.
-const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// How long a plugin waits for the ones before it that may offer the same to say what they have. Compiling a component can take seconds.
 const ORDER_PATIENCE: Duration = Duration::from_secs(30);
+/// What matching selectors with the whole device tree may take.
+const TREE_PATIENCE: Duration = Duration::from_secs(5);
 /// What loading may take before the host stops waiting; compiling cannot be interrupted.
 const LOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// A look at the hardware takes at most one part in this of a plugin's time, however many devices there are.
@@ -275,7 +274,7 @@ impl Plugin {
         let failing = self.failing.get_or_insert_with(|| Failing {
             since: Instant::now(),
             reason: Arc::from(""),
-            backoff: Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF),
+            backoff: Backoff::default(),
         });
         let wait = failing.backoff.pause();
         self.core.recorder.set_failing(&reason, wait);

@@ -2,7 +2,7 @@
 
 use super::reload::AfterCommand;
 use super::single_flight::SingleFlight;
-use super::{FIRST_BACKOFF, LOAD_PATIENCE, LONGEST_BACKOFF, Plugin};
+use super::{LOAD_PATIENCE, Plugin, TREE_PATIENCE};
 use crate::backoff::Backoff;
 use crate::calls::Calls;
 use crate::loader::{LoadFailure, Loader};
@@ -16,8 +16,6 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What matching selectors with the whole device tree may take.
-const TREE_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is said what a load waits for.
 const TELL: Duration = Duration::from_millis(250);
 /// The least time between two looks for something to do, whatever happens.
@@ -32,7 +30,7 @@ impl Plugin {
             return Ok(component);
         }
         let name = self.policy().name.to_string();
-        let (mut backoff, mut attempt) = (Backoff::new(FIRST_BACKOFF, LONGEST_BACKOFF), SingleFlight::default());
+        let (mut backoff, mut attempt) = (Backoff::default(), SingleFlight::default());
         let (mut was_idle, mut said) = (false, String::new());
         let wake = Arc::clone(&self.core.wake);
         'again: loop {

@@ -1,15 +1,12 @@
 //! Whom a plugin waits for before it says what it has: those before it in the policy that have not spoken and may offer the same.
 //! What one of them takes its time for does not keep the others' devices from the node.
 
-use super::{ORDER_PATIENCE, Plugin};
+use super::{ORDER_PATIENCE, Plugin, TREE_PATIENCE};
 use crate::ledger::{PluginIndex, Silent};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// What looking for what two plugins may both offer may take. Who cannot be compared is waited for.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is known about those before, as long as the plugin has what it has.
 #[derive(Default)]
@@ -48,7 +45,8 @@ impl Plugin {
                 both_share || !grants.may_claim_of(pools.values(), &given_up)
             };
             let calls = Arc::clone(&self.calls);
-            let apart = calls.block(TIMEOUT, look).await.unwrap_or(false);
+            // Who cannot be compared is waited for.
+            let apart = calls.block(TREE_PATIENCE, look).await.unwrap_or(false);
             self.order.apart.insert(other.index, apart);
         }
     }

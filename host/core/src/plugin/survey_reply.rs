@@ -1,12 +1,8 @@
 //! What a running plugin has found, for the caller that asked it to look.
 
-use super::Plugin;
+use super::{Plugin, TREE_PATIENCE};
 use crate::survey::{Outcome, Surveyed, unused};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What matching selectors with the whole device tree may take.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Plugin {
     /// Tells the callers that wait what this round has found.
@@ -32,7 +28,7 @@ impl Plugin {
         let unused = if outcome == Outcome::Answered {
             let (grants, inventory) = (Arc::clone(&self.calls.grants), self.units.inventory().clone());
             let look = move || unused(&grants, &inventory);
-            self.calls.block(TIMEOUT, look).await.unwrap_or_default()
+            self.calls.block(TREE_PATIENCE, look).await.unwrap_or_default()
         } else {
             Vec::new()
         };
