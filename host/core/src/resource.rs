@@ -32,7 +32,8 @@ use devgate_policy::{Dra, Prepare};
 use devgate_types::component::{Call, CallKind, Output};
 use devgate_types::{CallError, FailureKind, ResourceName, Setting, UnitId, escape};
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -50,7 +51,6 @@ pub(crate) struct Resource {
     /// Nothing where the kubelet counts its units.
     pub(crate) scheduled: Option<Scheduled>,
     devices: watch::Sender<Arc<DeviceList>>,
-    snapshot: RwLock<Arc<Snapshot>>,
     ignored_answers: IgnoredAnswers,
 }
 
@@ -61,14 +61,12 @@ impl Resource {
             name,
             scheduled: dra.map(Scheduled::new),
             devices: watch::Sender::new(Arc::default()),
-            snapshot: RwLock::default(),
             ignored_answers: IgnoredAnswers::default(),
         }
     }
 
-    /// Replaces what is offered. Readers are told only if the list is another one.
-    pub(crate) fn publish(&self, snapshot: Arc<Snapshot>, list: DeviceList) {
-        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+    /// Replaces the list of what is offered. Readers are told only if it is another one.
+    pub(crate) fn publish(&self, list: DeviceList) {
         self.devices.send_if_modified(|current| {
             let changed = **current != list;
             if changed {
@@ -85,11 +83,6 @@ impl Resource {
             (None, None) => true,
             _ => false,
         }
-    }
-
-    /// Offers nothing any more.
-    pub(crate) fn withdraw(&self) {
-        self.publish(Arc::default(), DeviceList::default());
     }
 
     /// The ids that a consumer could have at this moment.
@@ -132,9 +125,9 @@ impl Resource {
         Some(format!("is given to {}", escape(&other.to_string(), 160)))
     }
 
-    /// What is offered now.
+    /// What is offered now: nothing any more once the plugin leaves, which only looks after what consumers have.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+        if self.core.leaves.load(Ordering::Relaxed) { Arc::default() } else { self.core.shown.get(&self.name) }
     }
 
     async fn prefer(&self, available: &[String], must_include: &[String], size: usize) -> Vec<String> {

@@ -5,6 +5,7 @@ use crate::health::{Settling, UnitHealth};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
 use crate::look::Finding;
+use crate::offer::Facts;
 use crate::units::{Cause, Causes, Lost, PoolRecord, Topology, UnitRecord};
 use crate::when::When;
 use crate::{breaker, labels};
@@ -56,7 +57,12 @@ pub(crate) struct Snapshot {
     pub(crate) published: Vec<Published>,
     /// Where the units are.
     pub(crate) topology: Arc<Topology>,
+    /// What schedulers are told of them, where these pick them.
+    pub(crate) told: Option<Arc<Told>>,
 }
+
+/// What schedulers are told, by the unit's id; those that are not told of are not in here.
+pub(crate) type Told = HashMap<UnitId, Arc<Facts>>;
 
 impl Snapshot {
     /// All units, and how they are.
@@ -66,7 +72,7 @@ impl Snapshot {
 
     /// A unit, its place in the pool, and what speaks against it.
     pub(crate) fn find(&self, id: &str) -> Option<(usize, &Arc<UnitRecord>, &Causes)> {
-        let place = self.pool.units.binary_search_by(|unit| unit.id.as_str().cmp(id)).ok()?;
+        let place = self.pool.place(id).ok()?;
         Some((place, self.pool.units.get(place)?, &self.published.get(place)?.causes))
     }
 
@@ -92,6 +98,11 @@ impl Shown {
         self.0.lock().retain(|name, _| is_offered(name));
     }
 
+    /// What is offered under this name; nothing where none is.
+    pub(crate) fn get(&self, resource: &ResourceName) -> Arc<Snapshot> {
+        self.0.lock().get(resource).cloned().unwrap_or_default()
+    }
+
     /// Everything, by the resource's name.
     pub(crate) fn all(&self) -> BTreeMap<ResourceName, Arc<Snapshot>> {
         self.0.lock().clone()
@@ -99,9 +110,7 @@ impl Shown {
 
     /// Whether the component lists a unit of a resource, as far as it is known.
     pub(crate) fn lists(&self, resource: &ResourceName, id: &UnitId) -> bool {
-        let shown = self.0.lock();
-        let found = shown.get(resource).and_then(|snapshot| snapshot.find(id.as_str()));
-        found.is_some_and(|(_, _, causes)| !causes.has(Cause::Unlisted))
+        self.get(resource).find(id.as_str()).is_some_and(|(_, _, causes)| !causes.has(Cause::Unlisted))
     }
 }
 
@@ -285,12 +294,12 @@ impl UnitTable {
     }
 
     /// What is published of a resource.
-    pub(crate) fn snapshot(&self, pool: &PoolRecord, topology: Arc<Topology>) -> Snapshot {
+    pub(crate) fn snapshot(&self, pool: &PoolRecord, topology: Arc<Topology>, told: Option<Arc<Told>>) -> Snapshot {
         let published = pool.units.iter().map(|unit| {
             let found = self.found.get(&unit.id);
             found.map(|found| found.published.clone()).unwrap_or_default()
         });
-        Snapshot { published: published.collect(), topology, pool: pool.clone() }
+        Snapshot { published: published.collect(), topology, told, pool: pool.clone() }
     }
 }
 

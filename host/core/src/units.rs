@@ -86,6 +86,11 @@ impl PoolRecord {
     pub(crate) fn asked<'a>(&'a self, offered: &'a ResourceName) -> &'a ResourceName {
         self.asked.as_ref().unwrap_or(offered)
     }
+
+    /// Where a unit is in the pool; the error says where it would be.
+    pub(crate) fn place(&self, id: &str) -> Result<usize, usize> {
+        self.units.binary_search_by(|unit| unit.id.as_str().cmp(id))
+    }
 }
 
 /// The places above one in the device tree, nearest first.

@@ -5,9 +5,9 @@ use crate::allocations::{Slot, TakenBy};
 use crate::ledger::Wholes;
 use crate::offer::{Device, DeviceList, Facts};
 use crate::replica::replica_ids;
-use crate::resource::{Resource, take};
+use crate::resource::{Resource, Scheduled, take};
 use crate::unit_table::{Change, OutsideCauses, Published};
-use crate::units::{Cause, PoolRecord, Topology};
+use crate::units::{Cause, Topology};
 use devgate_policy::Derived;
 use devgate_types::UnitId;
 use std::collections::HashSet;
@@ -51,10 +51,18 @@ impl Plugin {
             let known = self.resources.get(name).filter(|known| known.is_by(dra));
             let new = || Arc::new(Resource::new(Arc::clone(&core), name.clone(), dra));
             let resource = known.map_or_else(new, Arc::clone);
-            let snapshot = self.units.snapshot(pool, topology(known, pool));
+            // What is known of the same units stands.
+            let before = known.map(|known| known.snapshot()).filter(|before| before.pool.units == pool.units);
+            let (topology, told) = before.map_or_else(
+                || {
+                    let node = &self.calls.grants.node;
+                    let tell = |scheduled: &Scheduled| Arc::new(scheduled.tell(core.name(), node, name, pool));
+                    (Arc::new(Topology::of(&pool.units)), resource.scheduled.as_ref().map(tell))
+                },
+                |before| (Arc::clone(&before.topology), before.told.clone()),
+            );
+            let snapshot = self.units.snapshot(pool, topology, told);
             let taken = core.allocations.taken_by_others(name);
-            let node = &self.calls.grants.node;
-            let told = resource.scheduled.as_ref().map(|scheduled| scheduled.told(core.name(), node, name, pool));
             let mut list = DeviceList::default();
             for (unit, Published { causes, conditions, .. }) in snapshot.units() {
                 if causes.has(Cause::IdTaken) {
@@ -64,7 +72,7 @@ impl Plugin {
                 let with_pods = || core.allocations.is_with_pods(name, &unit.id).then(|| Arc::from("pods"));
                 list.devices.extend(replica_ids(&unit.id, replicas).map(|id| {
                     let unhealthy = causes.reason().cloned();
-                    let facts = told.as_ref().and_then(|told| told.get(&unit.id)).map(|facts| {
+                    let facts = snapshot.told.as_ref().and_then(|told| told.get(&unit.id)).map(|facts| {
                         // Its scheduler knows which claims of the driver have it.
                         let driver = dra.map(|dra| (dra.driver.as_str(), dra.shares));
                         let held = taken_by(taken, &id, replicas, driver).or_else(with_pods);
@@ -81,17 +89,16 @@ impl Plugin {
                         Arc::new(Facts { held, is_faulty, wholes, is_claimed, conditions, ..(**facts).clone() })
                     });
                     let in_use = || {
-                        let who = taken_by(taken, &id, replicas, None).filter(|_| told.is_none())?;
+                        let who = taken_by(taken, &id, replicas, None).filter(|_| snapshot.told.is_none())?;
                         Some(format!("it is in use by {who}").into())
                     };
                     Device { unhealthy: unhealthy.or_else(in_use), facts, numa_nodes: unit.numa_nodes.clone(), id }
                 }));
             }
             list.devices.sort_by(|a, b| a.id.cmp(&b.id));
-            let snapshot = Arc::new(snapshot);
             // First, so that who has the list and asks for the status is told of the same.
-            core.shown.show(name, Arc::clone(&snapshot));
-            resource.publish(snapshot, list);
+            core.shown.show(name, Arc::new(snapshot));
+            resource.publish(list);
             // Another plugin may have offered it in between; the policy lets only one.
             if known.is_none() || (self.policy().grants_resource(name) && !self.shared.registry.has(core.index, name)) {
                 self.resources.insert(name.clone(), Arc::clone(&resource));
@@ -202,12 +209,4 @@ fn taken_by(taken: Option<&Vec<TakenBy>>, id: &str, replicas: u32, but: Option<(
     let is_other = |by: &&TakenBy| !but.is_some_and(|but| is_counted(by, but));
     let by = taken.iter().filter(is_other).find(|by| by.take.excludes(&wanted))?;
     Some(Arc::clone(&by.who))
-}
-
-/// Where a pool's units are: what is known already, unless they are others now.
-fn topology(known: Option<&Arc<Resource>>, pool: &PoolRecord) -> Arc<Topology> {
-    match known.map(|resource| resource.snapshot()) {
-        Some(before) if before.pool.units == pool.units => Arc::clone(&before.topology),
-        _ => Arc::new(Topology::of(&pool.units)),
-    }
 }

@@ -7,6 +7,7 @@ use crate::calls::Calls;
 use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
 use crate::look::{FailedLook, Found, calls_for, findings};
+use crate::offer::DeviceList;
 use crate::status::State;
 use crate::survey::Surveyed;
 use devgate_policy::PluginPolicy;
@@ -171,7 +172,7 @@ impl Plugin {
         self.core.leaves.store(true, Ordering::Relaxed);
         self.shared.labels.forgets(&self.policy().name);
         for resource in self.resources.values() {
-            resource.withdraw();
+            resource.publish(DeviceList::default());
         }
         let until = tokio::time::Instant::now() + DRAIN_TIME;
         let is_away = || self.core.ledger.has_left(self.core.index);

@@ -3,11 +3,11 @@
 
 use crate::device_info::function_of;
 use crate::offer::{Driver, Facts, Value};
+use crate::unit_table::Told;
 use crate::units::{PoolRecord, UnitRecord};
 use devgate_node::Node;
 use devgate_policy::{Dra, UnitFacts};
-use devgate_types::{Mutex, ResourceName, UnitId, escape};
-use std::collections::HashMap;
+use devgate_types::{ResourceName, escape};
 use std::sync::Arc;
 
 /// Attributes of the host's own word.
@@ -26,34 +26,21 @@ const LOGGED: usize = 4;
 pub(crate) struct Scheduled {
     policy: Dra,
     pub(crate) driver: Driver,
-    /// What was told of these units.
-    told: Mutex<(Vec<Arc<UnitRecord>>, Arc<Told>)>,
 }
-
-/// By the unit's id; those that are not told of are not in here.
-pub(crate) type Told = HashMap<UnitId, Arc<Facts>>;
 
 impl Scheduled {
     pub(crate) fn new(policy: &Dra) -> Self {
         let Dra { evicts, admin_access: admin, shares, parameters, .. } = *policy;
         let driver = Driver { name: policy.driver.clone(), evicts, admin, shares, parameters };
-        Self { policy: policy.clone(), driver, told: Mutex::default() }
+        Self { policy: policy.clone(), driver }
     }
 
     pub(crate) fn is_by(&self, policy: &Dra) -> bool {
         self.policy == *policy
     }
 
-    /// What is told of a pool's units. Made anew where they are others.
-    pub(crate) fn told(&self, plugin: &str, node: &Node, offered: &ResourceName, pool: &PoolRecord) -> Arc<Told> {
-        let mut told = self.told.lock();
-        if told.0 != pool.units {
-            *told = (pool.units.clone(), Arc::new(self.tell(plugin, node, offered, pool)));
-        }
-        Arc::clone(&told.1)
-    }
-
-    fn tell(&self, plugin: &str, node: &Node, offered: &ResourceName, pool: &PoolRecord) -> Told {
+    /// What is told of a pool's units.
+    pub(crate) fn tell(&self, plugin: &str, node: &Node, offered: &ResourceName, pool: &PoolRecord) -> Told {
         let mut told = Told::new();
         let mut logged = 0;
         for unit in &pool.units {

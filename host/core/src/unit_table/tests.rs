@@ -98,7 +98,7 @@ fn a_change_is_told_once_and_another_reason_is_no_change() {
     let (changes, _) = table.judge(&none);
     assert!(changes.iter().map(|change| (&change.id, &change.reason)).eq([(&id("a"), &None)]));
     let pool = table.inventory().pools.values().next().unwrap().clone();
-    let snapshot = table.snapshot(&pool, Arc::default());
+    let snapshot = table.snapshot(&pool, Arc::default(), None);
     let (_, published) = snapshot.units().next().unwrap();
     assert!(published.causes.is_empty() && published.since.is_some());
 }
@@ -126,7 +126,7 @@ fn an_id_that_another_has_hides_and_a_conflict_does_not() {
     };
     table.judge(&others);
     let pool = table.inventory().pools.values().next().unwrap().clone();
-    let snapshot = table.snapshot(&pool, Arc::default());
+    let snapshot = table.snapshot(&pool, Arc::default(), None);
     let hidden = |name| snapshot.find(name).unwrap().2.has(Cause::IdTaken);
     assert!(hidden("a") && !hidden("b"));
     assert_eq!(snapshot.listed(), 2);

@@ -28,6 +28,7 @@ fn snapshot(units: u8, unhealthy: &str) -> Arc<Snapshot> {
     Arc::new(Snapshot {
         published: units.iter().map(published).collect(),
         topology: Arc::new(Topology::of(&units)),
+        told: None,
         pool: PoolRecord { units, ..PoolRecord::default() },
     })
 }
