@@ -150,14 +150,19 @@ impl Resource {
         }
     }
 
-    fn hold(&self, calls: &Calls, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) -> Result<Hold<'_>, AllocateError> {
+    /// Marks units as handed out. Returns those that were not.
+    fn hold(
+        &self,
+        calls: &Calls,
+        snapshot: &Snapshot,
+        units: &[Arc<UnitRecord>],
+    ) -> Result<Vec<UnitId>, AllocateError> {
         let policy = &calls.grants.policy;
         let footprints = units.iter().map(|unit| unit.footprint(&snapshot.pool, policy)).collect();
-        match self.core.ledger.hold(self.core.index, footprints) {
-            Ok(ids) => Ok(Hold { core: &self.core, ids }),
-            Err(NotHeld::Lost(reason)) => Err(self.refused(&reason)),
-            Err(NotHeld::Changed) => Err(AllocateError::Busy(self.says("the devices have just changed; try again"))),
-        }
+        self.core.ledger.hold(self.core.index, footprints).map_err(|why| match why {
+            NotHeld::Lost(reason) => self.refused(&reason),
+            NotHeld::Changed => AllocateError::Busy(self.says("the devices have just changed; try again")),
+        })
     }
 
     /// The units that these ids stand for, each once and sorted, without the replicas' numbers.
@@ -340,26 +345,4 @@ pub(crate) fn problem_of(grants: &Grants, shared: &[GrantedNode], units: &[Arc<U
     }
     let problem = shared.iter().find_map(|granted| grants.problem_now(granted))?;
     Some(format!("shared {problem}"))
-}
-
-/// Ids that are marked as handed out, until it is known whether they were: an allocation may fail, and its caller may go
-/// away in the middle of it.
-struct Hold<'a> {
-    core: &'a Core,
-    ids: Vec<UnitId>,
-}
-
-impl Hold<'_> {
-    fn keep(mut self) {
-        self.ids.clear();
-    }
-}
-
-impl Drop for Hold<'_> {
-    fn drop(&mut self) {
-        if !self.ids.is_empty() {
-            self.core.ledger.let_go(self.core.index, &self.ids);
-            self.core.wake.ask(Asked::HEALTH);
-        }
-    }
 }

@@ -5,7 +5,6 @@
 //! out until they are known to be free. Where others have another slot of a unit, it was made ready for them, and is only asked about.
 
 use super::attempt::{Attempt, Part};
-use super::telling::Telling;
 use crate::allocations::{AllocationId, Consumer, Mode, State, StoredReply};
 use crate::keyed_lock::Held;
 use crate::ledger::PluginIndex;
@@ -53,11 +52,9 @@ async fn give(who: &Consumer, ttl: Option<Duration>, parts: &[Part<'_>]) -> Resu
         return hand_over(who, ttl, attempts).await;
     }
     let replies = ask(&attempts).await?;
-    let telling: Vec<_> = attempts.iter().map(|a| a.part.resource.telling(&a.units)).collect();
     tell(&attempts).await?;
     let stored = store(&attempts, &replies)?;
     let ids = record(who, State::Active, ttl, &attempts, stored).await?;
-    telling.into_iter().for_each(Telling::keep);
     attempts.iter_mut().for_each(Attempt::keep);
     Ok(ids.into_iter().zip(replies).collect())
 }

@@ -1,6 +1,6 @@
 //! One resource's part of an allocation that is under way.
 
-use super::{Hold, Resource};
+use super::Resource;
 use crate::allocations::{Consumer, Giving, Mode, Slot, StoredReply, Take};
 use crate::calls::Calls;
 use crate::held_units::LifecycleCall;
@@ -41,7 +41,9 @@ pub(super) struct Attempt<'a> {
     pub(super) fresh: Vec<Arc<UnitRecord>>,
     /// Whether each is taken as a whole.
     whole: bool,
-    hold: Option<Hold<'a>>,
+    /// What it has marked as handed out, until it is known whether it is: an allocation may fail, and its caller may go away in the middle
+    /// of it.
+    held: Vec<UnitId>,
 }
 
 impl<'a> Attempt<'a> {
@@ -55,7 +57,7 @@ impl<'a> Attempt<'a> {
             take: part.ids.iter().filter_map(|id| take(id, part.share, replicas)).collect(),
             fresh: Vec::new(),
             whole: replicas <= 1 && part.share.is_none(),
-            hold: None,
+            held: Vec::new(),
             part,
             calls,
             snapshot,
@@ -70,7 +72,7 @@ impl<'a> Attempt<'a> {
             let anew = attempt.begins_anew();
             let is_fresh = |unit: &&Arc<UnitRecord>| anew || !is_taken(unit);
             attempt.fresh = attempt.units.iter().filter(is_fresh).cloned().collect();
-            attempt.hold = Some(resource.hold(&attempt.calls, &attempt.snapshot, &attempt.units)?);
+            attempt.held = resource.hold(&attempt.calls, &attempt.snapshot, &attempt.units)?;
         }
         Ok(attempt)
     }
@@ -140,9 +142,7 @@ impl<'a> Attempt<'a> {
 
     /// It is on record: from now on it is held until its consumer is done with it.
     pub(super) fn keep(&mut self) {
-        if let Some(hold) = self.hold.take() {
-            hold.keep();
-        }
+        self.held.clear();
     }
 
     /// Has what is not clean released.
@@ -203,6 +203,22 @@ impl<'a> Attempt<'a> {
     /// Whether all were there while they were released.
     async fn release(&self, units: &[Arc<UnitRecord>]) -> Result<bool, AllocateError> {
         self.part.resource.release(&self.calls, &self.snapshot, units).await
+    }
+}
+
+impl Drop for Attempt<'_> {
+    /// No consumer got these, and what was told of those that none had before is not so.
+    fn drop(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let Resource { core, name, .. } = self.part.resource;
+        core.ledger.let_go(core.index, &self.held);
+        core.wake.ask(Asked::HEALTH);
+        if let Some(files) = core.allocations.files() {
+            let new = self.units.iter().filter(|unit| !core.held_units.has(&unit.id));
+            files.forget(new.map(|unit| (name.as_str(), unit.id.as_str())));
+        }
     }
 }
 

@@ -51,36 +51,6 @@ impl Resource {
             Err(Problem::Host(why)) => Err(AllocateError::Host(self.says(&format!("device-info: {why}")))),
         }
     }
-
-    /// Until it is kept, no consumer got these.
-    pub(super) fn telling<'a>(&'a self, units: &'a [Arc<UnitRecord>]) -> Telling<'a> {
-        Telling { resource: self, units, got: false }
-    }
-}
-
-/// What is told of units that a consumer is about to get.
-pub(super) struct Telling<'a> {
-    resource: &'a Resource,
-    units: &'a [Arc<UnitRecord>],
-    got: bool,
-}
-
-impl Telling<'_> {
-    /// The consumer got them.
-    pub(super) fn keep(mut self) {
-        self.got = true;
-    }
-}
-
-impl Drop for Telling<'_> {
-    /// No consumer got these, also where the caller has gone away: what was told of those that none had before is not so.
-    fn drop(&mut self) {
-        let core = &self.resource.core;
-        if let Some(files) = core.allocations.files().filter(|_| !self.got) {
-            let new = self.units.iter().filter(|unit| !core.held_units.has(&unit.id));
-            files.forget(new.map(|unit| (self.resource.name.as_str(), unit.id.as_str())));
-        }
-    }
 }
 
 enum Problem {
