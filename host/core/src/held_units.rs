@@ -121,30 +121,27 @@ impl HeldUnits {
             return;
         }
         let (mut state, mut due) = (self.state.lock(), false);
-        for (resource, pool) in &inventory.pools {
-            for unit in &pool.units {
-                if state.all.contains_key(&unit.id) {
-                    continue;
-                }
-                let Some(same) = self.allocations.claim(resource, unit) else {
-                    continue;
-                };
-                // Who had it is done with it, and it was not released: whatever keeps that from being done now.
-                let left = self.allocations.left_by(resource, &unit.id).filter(|_| same);
-                if let Some(who) = left {
-                    due = true;
-                    let failure =
-                        LifecycleFailure::new(LifecycleCall::Release, format!("it is not clean since {who}").into());
-                    state.failures.insert(unit.id.clone(), failure);
-                }
-                let held = HeldUnit {
-                    answers: HANDED_ON,
-                    pods: self.allocations.is_with_pods(resource, &unit.id),
-                    elsewhere: !same,
-                    ..HeldUnit::new(resource, pool, unit, self.version())
-                };
-                state.all.insert(unit.id.clone(), held);
+        for (resource, pool, unit) in inventory.all() {
+            if state.all.contains_key(&unit.id) {
+                continue;
             }
+            let Some(same) = self.allocations.claim(resource, unit) else {
+                continue;
+            };
+            // Who had it is done with it, and it was not released: whatever keeps that from being done now.
+            let left = self.allocations.left_by(resource, &unit.id).filter(|_| same);
+            if let Some(who) = left {
+                due = true;
+                let reason = format!("it is not clean since {who}").into();
+                state.failures.insert(unit.id.clone(), LifecycleFailure::new(LifecycleCall::Release, reason));
+            }
+            let held = HeldUnit {
+                answers: HANDED_ON,
+                pods: self.allocations.is_with_pods(resource, &unit.id),
+                elsewhere: !same,
+                ..HeldUnit::new(resource, pool, unit, self.version())
+            };
+            state.all.insert(unit.id.clone(), held);
         }
         drop(state);
         if due {

@@ -86,6 +86,11 @@ impl Inventory {
         stocked.map(|(name, pool)| (name.clone(), pool.clone())).collect()
     }
 
+    /// All units, with the resource and the pool that each is of.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&ResourceName, &PoolRecord, &Arc<UnitRecord>)> {
+        self.pools.iter().flat_map(|(resource, pool)| pool.units.iter().map(move |unit| (resource, pool, unit)))
+    }
+
     /// All units by id.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<UnitRecord>> {
         self.pools.values().flat_map(|pool| &pool.units)
@@ -93,20 +98,10 @@ impl Inventory {
 
     /// The units that are something else than what was handed out, before the host started.
     pub(crate) fn drifted(&self, policy: &PluginPolicy, allocations: &Allocations) -> HashMap<UnitId, Arc<str>> {
-        let mut drifted = HashMap::new();
-        for (resource, pool) in &self.pools {
-            for unit in &pool.units {
-                if let Some(why) = allocations.drift(resource, pool, unit, policy) {
-                    drifted.insert(unit.id.clone(), why.into());
-                }
-            }
-        }
-        drifted
-    }
-
-    /// All units, to be looked up.
-    pub(crate) fn ids(&self) -> HashMap<&UnitId, &Arc<UnitRecord>> {
-        self.units().map(|unit| (&unit.id, unit)).collect()
+        let drift = |(resource, pool, unit): (_, _, &Arc<UnitRecord>)| {
+            Some((unit.id.clone(), allocations.drift(resource, pool, unit, policy)?.into()))
+        };
+        self.all().filter_map(drift).collect()
     }
 }
 
@@ -120,11 +115,10 @@ impl Inventory {
         })
     }
 
-    /// A unit that a consumer has and whose nodes are others now, as it is today.
-    pub(crate) fn moved(&self, resource: &ResourceName, old: &UnitRecord) -> Option<UnitRecord> {
+    /// A unit of a resource.
+    pub(crate) fn get(&self, resource: &ResourceName, id: &UnitId) -> Option<&Arc<UnitRecord>> {
         let pool = self.pools.get(resource)?;
-        let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
-        pool.units.get(found.ok()?)?.moved_from(old)
+        pool.units.get(pool.place(id.as_str()).ok()?)
     }
 
     /// Keeps a unit that a pod holds as it is. Returns what is different in what the component says now: other hardware, or nothing at
@@ -136,19 +130,13 @@ impl Inventory {
         old: &Arc<UnitRecord>,
     ) -> Option<Cause> {
         let pool = self.pool_like(resource, before);
-        let found = pool.units.binary_search_by(|unit| unit.id.cmp(&old.id));
-        match found.ok().and_then(|n| pool.units.get_mut(n)) {
-            Some(new) if new.is_same_hardware(old) => {
+        match pool.place(old.id.as_str()) {
+            Ok(at) => {
                 // Its properties are those that its pod's environment was made of.
-                *new = Arc::clone(old);
-                None
+                let new = std::mem::replace(pool.units.get_mut(at)?, Arc::clone(old));
+                (!new.is_same_hardware(old)).then_some(Cause::HardwareChanged)
             }
-            Some(new) => {
-                *new = Arc::clone(old);
-                Some(Cause::HardwareChanged)
-            }
-            None => {
-                let at = pool.units.partition_point(|unit| unit.id < old.id);
+            Err(at) => {
                 pool.units.insert(at, Arc::clone(old));
                 Some(Cause::Unlisted)
             }

@@ -119,16 +119,14 @@ impl Surveyed {
     /// What a plugin's table of units shows.
     pub(crate) fn of(policy: &PluginPolicy, outcome: Outcome, table: &UnitTable, others: &OutsideCauses) -> Self {
         let inventory = table.inventory();
-        let units = inventory.pools.iter().flat_map(|(resource, pool)| {
-            pool.units.iter().map(|unit| SurveyedUnit {
-                resource: resource.clone(),
-                devices: replica_ids(&unit.id, policy.replicas).count(),
-                record: Arc::clone(unit),
-                shared_nodes: pool.shared_nodes.clone(),
-                causes: table.causes(&unit.id, others),
-                conditions: table.conditions(&unit.id),
-                facts: policy.dra.as_ref().map(|dra| by_policy(dra, resource, pool, unit)),
-            })
+        let units = inventory.all().map(|(resource, pool, unit)| SurveyedUnit {
+            resource: resource.clone(),
+            devices: replica_ids(&unit.id, policy.replicas).count(),
+            record: Arc::clone(unit),
+            shared_nodes: pool.shared_nodes.clone(),
+            causes: table.causes(&unit.id, others),
+            conditions: table.conditions(&unit.id),
+            facts: policy.dra.as_ref().map(|dra| by_policy(dra, resource, pool, unit)),
         });
         Self {
             name: policy.name.clone(),

@@ -5,8 +5,8 @@ use super::Inventory;
 use super::gate::{most_units, too_many};
 use crate::call::CallHost;
 use crate::ledger::{Footprint, Occupancy, Owner};
-use crate::units::{Rejection, UnitRecord};
-use devgate_types::Property;
+use crate::units::{PoolRecord, Rejection, UnitRecord};
+use devgate_types::{Property, ResourceName};
 use std::sync::Arc;
 
 /// The pool's property that names such devices, as `wit/types.wit` says.
@@ -33,26 +33,20 @@ impl Inventory {
         let policy = host.policy();
         let plugin = policy.name.as_str();
         // What a plugin's units share with each other is no reason that one of them is still there.
-        let alone = |pool, unit: &Arc<UnitRecord>| Footprint {
+        let alone = |pool: &PoolRecord, unit: &Arc<UnitRecord>| Footprint {
             shared: Vec::new(),
             shares: false,
             ..unit.footprint(pool, policy)
         };
-        let footprints = |pool| move |unit: &Arc<UnitRecord>| alone(pool, unit);
-        let new: Vec<Footprint> =
-            self.pools.values().flat_map(|pool| pool.units.iter().map(footprints(pool))).collect();
+        let new: Vec<Footprint> = self.all().map(|(_, pool, unit)| alone(pool, unit)).collect();
         let mut occupancy = Occupancy::default();
         new.iter().for_each(|footprint| occupancy.add(Owner { plugin, footprint, is_held: false }));
-        let mut kept = Vec::new();
-        for (resource, pool) in &old.pools {
-            let named = |unit: &&Arc<UnitRecord>| unit.backing.iter().any(|device| self.unread.contains(device.name()));
-            let left = |unit: &&Arc<UnitRecord>| {
-                let footprint = &alone(pool, unit);
-                occupancy.conflict(Owner { plugin, footprint, is_held: false }).is_none()
-            };
-            let units = pool.units.iter().filter(named).filter(left);
-            kept.extend(units.map(|unit| (resource, pool, Arc::clone(unit))));
-        }
+        let is_kept = |(_, pool, unit): &(&ResourceName, &PoolRecord, &Arc<UnitRecord>)| {
+            let footprint = &alone(pool, unit);
+            unit.backing.iter().any(|device| self.unread.contains(device.name()))
+                && occupancy.conflict(Owner { plugin, footprint, is_held: false }).is_none()
+        };
+        let kept: Vec<_> = old.all().filter(is_kept).collect();
         let most = most_units(host.policy());
         for (resource, pool, unit) in kept {
             if self.units().count() >= most {
@@ -60,12 +54,12 @@ impl Inventory {
                 rejected.push(Rejection { what, why: too_many().0 });
                 continue;
             }
-            if let Some(why) = host.grants.no_longer_offered(&unit) {
+            if let Some(why) = host.grants.no_longer_offered(unit) {
                 self.withdrawn.insert(unit.id.clone(), why.into());
             }
-            let units = &mut self.pool_like(resource, pool).units;
-            let at = units.partition_point(|other| other.id < unit.id);
-            units.insert(at, unit);
+            let pool = self.pool_like(resource, pool);
+            let (Ok(at) | Err(at)) = pool.place(unit.id.as_str());
+            pool.units.insert(at, Arc::clone(unit));
         }
         rejected
     }

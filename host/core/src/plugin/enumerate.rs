@@ -6,7 +6,7 @@ use crate::inventory::Inventory;
 use crate::units::{Cause, Rejection, UnitRecord};
 use devgate_types::component::Component;
 use devgate_types::{CallError, UnitId};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -49,18 +49,14 @@ impl Plugin {
         let held = self.core.ledger.held(self.core.index);
         let (mut changed, mut unlisted) = (HashMap::new(), HashMap::new());
         let moved = self.follow(&held, &new);
-        for (resource, pool) in &self.units.inventory().pools {
-            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
-                new.remove_elsewhere(resource, &old.id);
-                let old = moved.get(&old.id).unwrap_or(old);
-                let (id, kept) = (old.id.clone(), new.keep(resource, pool, old));
-                match kept {
-                    None => {}
-                    Some(Cause::Unlisted) => {
-                        drop(unlisted.insert(id, "the component does not list it any more".into()))
-                    }
-                    Some(_) => drop(changed.insert(id, "its hardware is another than when it was handed out".into())),
-                }
+        for (resource, pool, old) in self.units.inventory().all().filter(|(.., unit)| held.contains(&unit.id)) {
+            new.remove_elsewhere(resource, &old.id);
+            let old = moved.get(&old.id).unwrap_or(old);
+            let (id, kept) = (old.id.clone(), new.keep(resource, pool, old));
+            match kept {
+                None => {}
+                Some(Cause::Unlisted) => drop(unlisted.insert(id, "the component does not list it any more".into())),
+                Some(_) => drop(changed.insert(id, "its hardware is another than when it was handed out".into())),
             }
         }
         self.core.wake.away.seen(changed.keys().chain(unlisted.keys()));
@@ -90,16 +86,14 @@ impl Plugin {
     /// from now on that no other unit gets.
     fn follow(&self, held: &BTreeSet<UnitId>, new: &Inventory) -> HashMap<UnitId, Arc<UnitRecord>> {
         let (mut moved, mut footprints) = (HashMap::new(), Vec::new());
-        for (resource, pool) in &self.units.inventory().pools {
-            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
-                let now = new.moved(resource, old);
-                let Some(now) = now.filter(|_| !self.core.allocations.is_kept_by_paths(resource, old)) else {
-                    continue;
-                };
-                let pool = new.pools.get(resource).unwrap_or(pool);
-                footprints.push(now.footprint(pool, self.policy()));
-                moved.insert(now.id.clone(), Arc::new(now));
-            }
+        for (resource, pool, old) in self.units.inventory().all().filter(|(.., unit)| held.contains(&unit.id)) {
+            let now = new.get(resource, &old.id).and_then(|now| now.moved_from(old));
+            let Some(now) = now.filter(|_| !self.core.allocations.is_kept_by_paths(resource, old)) else {
+                continue;
+            };
+            let pool = new.pools.get(resource).unwrap_or(pool);
+            footprints.push(now.footprint(pool, self.policy()));
+            moved.insert(now.id.clone(), Arc::new(now));
         }
         if !moved.is_empty() {
             for refused in self.core.ledger.follow(self.core.index, footprints) {
@@ -124,11 +118,9 @@ impl Plugin {
     }
 
     fn log_difference(&self, new: &Inventory) {
-        let (before, after) = (self.units.inventory().ids(), new.ids());
-        let count = |a: &HashMap<&UnitId, &Arc<UnitRecord>>, b: &HashMap<&UnitId, &Arc<UnitRecord>>| {
-            a.keys().filter(|id| !b.contains_key(*id)).count()
-        };
-        let (added, removed) = (count(&after, &before), count(&before, &after));
+        let ids = |inventory: &Inventory| inventory.units().map(|unit| unit.id.clone()).collect::<HashSet<_>>();
+        let (before, after) = (ids(self.units.inventory()), ids(new));
+        let (added, removed) = (after.difference(&before).count(), before.difference(&after).count());
         let left = new.left.len();
         if added == 0 && removed == 0 && left == self.units.inventory().left.len() {
             return;

@@ -85,16 +85,13 @@ impl Plugin {
         // One replica has the unit's own id, several have numbers behind it.
         let renumbered = before != after && (before == 1 || after < before);
         let mut lost: Vec<(&UnitId, &'static str)> = Vec::new();
-        for (resource, pool) in &self.units.inventory().pools {
-            let then = inventory.pools.get(resource);
-            for old in pool.units.iter().filter(|unit| held.contains(&unit.id)) {
-                let new = then.and_then(|pool| pool.units.iter().find(|unit| unit.id == old.id));
-                match new {
-                    None => lost.push((&old.id, "would not be offered any more")),
-                    Some(new) if !new.is_same_hardware(old) => lost.push((&old.id, "would be other hardware")),
-                    Some(_) if renumbered => lost.push((&old.id, "would have another id (replicas)")),
-                    Some(_) => {}
-                }
+        for (resource, _, old) in self.units.inventory().all().filter(|(.., unit)| held.contains(&unit.id)) {
+            let new = inventory.get(resource, &old.id);
+            match new {
+                None => lost.push((&old.id, "would not be offered any more")),
+                Some(new) if !new.is_same_hardware(old) => lost.push((&old.id, "would be other hardware")),
+                Some(_) if renumbered => lost.push((&old.id, "would have another id (replicas)")),
+                Some(_) => {}
             }
         }
         let Some((id, what)) = lost.first() else { return Ok(()) };

@@ -249,13 +249,8 @@ impl Plugins {
             return Ok(());
         };
         let allocations = &self.shared.around.allocations;
-        let is_as_before = |id: &UnitId| {
-            let mut pools = inventory.pools.iter();
-            pools.any(|(resource, pool)| {
-                let unit = pool.units.iter().find(|unit| unit.id == *id);
-                unit.is_some_and(|unit| allocations.has(resource, unit))
-            })
-        };
+        let is_as_before =
+            |id: &UnitId| inventory.all().any(|(resource, _, unit)| unit.id == *id && allocations.has(resource, unit));
         let held = self.shared.ledger.held(index);
         match held.iter().find(|id| !is_as_before(id)) {
             None => Ok(()),
