@@ -16,7 +16,7 @@ use devgate::{exit, output, policy};
 use devgate_core::workbench::{ListedPool, ListedUnit, NotGiven, Workbench};
 use devgate_policy::PluginPolicy;
 use devgate_runner::{LoadRequest, Programs, Runners};
-use devgate_types::component::{Component, Profile};
+use devgate_types::component::{Call, CallKind, Component, Profile};
 use devgate_types::{CallError, Origin, Setting, escape};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -177,17 +177,22 @@ impl Caller<'_> {
             let which = if names.is_empty() { "there is no unit".to_owned() } else { names.join(", ") };
             return Err(NoAnswer::Usage(format!("one resource's units must be meant (--resource, or ids): {which}")));
         };
-        let done = |()| Answer::DONE;
+        let done = |_| Answer::DONE;
         match args.function {
             Function::Choose => {
-                let choice = self.call(args.function, || bench.choose(&pool.asked, units, &[], args.count))?;
+                let call = Call { size: args.count, ..pool.about(CallKind::Choose) };
+                let choice = self.call(args.function, || bench.call(call, units))?.choice;
                 let most = "choose so many different ids of `available`, with all of `must-include`";
                 chosen(units, args.count, &choice).map_err(|why| NoAnswer::Refused(why, most))?;
                 Ok(Answer::Choice { choice })
             }
-            Function::Prepare => Ok(self.call(args.function, || bench.prepare(&pool.asked, units)).map(done)?),
-            Function::Release => Ok(self.call(args.function, || bench.release(&pool.asked, units)).map(done)?),
-            _ => match self.call(args.function, || bench.allocate_with(pool, units, &settings(args))) {
+            Function::Prepare => {
+                Ok(self.call(args.function, || bench.call(pool.about(CallKind::Prepare), units)).map(done)?)
+            }
+            Function::Release => {
+                Ok(self.call(args.function, || bench.call(pool.about(CallKind::Release), units)).map(done)?)
+            }
+            _ => match self.call(args.function, || bench.allocate(pool, units, &settings(args))) {
                 Ok(reply) => Ok(Answer::Reply(Box::new(reply))),
                 Err(NotGiven::Call(error)) => Err(error.into()),
                 Err(NotGiven::Refused(why)) => Err(NoAnswer::Refused(

@@ -54,6 +54,14 @@ pub struct ListedPool {
     pub shared_nodes: Vec<GrantedNode>,
 }
 
+impl ListedPool {
+    /// A call about units of it.
+    #[must_use]
+    pub fn about(&self, kind: CallKind) -> Call<'_> {
+        Call::about(kind, self.asked.as_str(), &[])
+    }
+}
+
 /// One unit, as the host knows it.
 pub type ListedUnit = Arc<UnitRecord>;
 
@@ -141,22 +149,12 @@ impl Workbench {
         examine(self.component.as_ref(), &mut self.host(), resource, units)
     }
 
-    /// What a container would get for some units of a pool. The host itself asks for none of no units, and for each once. Fails when the
-    /// call fails, or asks for what the policy does not grant.
-    pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit]) -> Result<Reply, NotGiven> {
-        self.allocate_with(pool, units, &[])
-    }
-
-    /// The same where a claim or its class says more: by the component's `parameters`, where that is not nothing.
-    pub fn allocate_with(
-        &self,
-        pool: &ListedPool,
-        units: &[ListedUnit],
-        settings: &[Setting],
-    ) -> Result<Reply, NotGiven> {
+    /// What a container would get for some units of a pool, with what a claim or its class says besides, by the component's `parameters`.
+    /// The host itself asks for none of no units, and for each once. Fails when the call fails, or asks for what the policy does not grant.
+    pub fn allocate(&self, pool: &ListedPool, units: &[ListedUnit], settings: &[Setting]) -> Result<Reply, NotGiven> {
         let record = PoolRecord { shared_nodes: pool.shared_nodes.clone(), ..PoolRecord::default() };
         let mut host = self.host();
-        let call = Call { settings, ..Call::about(CallKind::Allocate, pool.asked.as_str(), &[]) };
+        let call = Call { settings, ..pool.about(CallKind::Allocate) };
         let answer = host.call(self.component.as_ref(), call, units);
         let asked = answer.and_then(|output| reply::Asked::of(output.edits, &host));
         let asked = asked.map_err(NotGiven::Call)?;
@@ -164,35 +162,9 @@ impl Workbench {
             .map_err(|why| NotGiven::Refused(why.to_string()))
     }
 
-    /// The same under any name of a resource, for its own sake: no pod gets what the component says.
-    pub fn allocate_as(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        self.call(Call::about(CallKind::Allocate, resource.as_str(), &[]), units).map(drop)
-    }
-
-    /// What the component's `preference` chooses, unchecked.
-    pub fn choose(
-        &self,
-        resource: &ResourceName,
-        available: &[ListedUnit],
-        must_include: &[String],
-        size: u32,
-    ) -> Result<Vec<String>, CallError> {
-        let call = Call { must_include, size, ..Call::about(CallKind::Choose, resource.as_str(), &[]) };
-        Ok(self.call(call, available)?.choice)
-    }
-
-    /// Has the component's `lifecycle` make some units ready. Fails when the call fails, or the component exports no `lifecycle`. The same
-    /// for [`Workbench::release`].
-    pub fn prepare(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        self.call(Call::about(CallKind::Prepare, resource.as_str(), &[]), units).map(drop)
-    }
-
-    /// Has the component's `lifecycle` release some units.
-    pub fn release(&self, resource: &ResourceName, units: &[ListedUnit]) -> Result<(), CallError> {
-        self.call(Call::about(CallKind::Release, resource.as_str(), &[]), units).map(drop)
-    }
-
-    fn call(&self, call: Call<'_>, units: &[ListedUnit]) -> Result<Output, CallError> {
+    /// Any call about some units, such as `prepare` and `choose`: what the component says is neither checked nor given to a pod. Fails when
+    /// the call fails, or the component has no such function.
+    pub fn call(&self, call: Call<'_>, units: &[ListedUnit]) -> Result<Output, CallError> {
         self.host().call(self.component.as_ref(), call, units)
     }
 

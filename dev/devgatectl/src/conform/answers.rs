@@ -81,7 +81,7 @@ fn allocate(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<()> {
         let healthy: Vec<_> = healthy.map(|(unit, _)| unit.clone()).collect();
         for unit in healthy.iter().take(MAX_ALLOCATED) {
             tries += 1;
-            match bench.allocate(pool, std::slice::from_ref(unit)) {
+            match bench.allocate(pool, std::slice::from_ref(unit), &[]) {
                 Ok(reply) if !reply.nodes.is_empty() || !reply.mounts.is_empty() => {}
                 Ok(reply) if !reply.cdi.is_empty() || !reply.env.is_empty() => {}
                 Ok(_) => nothing.push(format!("{} gives nothing", named(unit))),
@@ -90,7 +90,7 @@ fn allocate(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<()> {
         }
         if healthy.len() > 1 && !harness.policy.shares_hardware {
             tries += 1;
-            let why = bench.allocate(pool, &healthy).err();
+            let why = bench.allocate(pool, &healthy, &[]).err();
             failures.extend(why.map(|why| format!("all {} of {}: {why}", healthy.len(), pool.resource)));
         }
     }

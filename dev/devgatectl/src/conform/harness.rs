@@ -9,7 +9,7 @@ use devgate_core::workbench::{Listed, ListedPool, ListedUnit, NotGiven, Workbenc
 use devgate_fake_node::{Change, RecordedNode};
 use devgate_node::Node;
 use devgate_policy::PluginPolicy;
-use devgate_types::component::{Component, Profile};
+use devgate_types::component::{CallKind, Component, Profile};
 use devgate_types::{CallError, Verdict, escape};
 use relations::Relations;
 use std::collections::BTreeMap;
@@ -262,13 +262,13 @@ impl Call {
         match self.function {
             Function::Enumerate => Ok(Given::Done),
             Function::Health => bench.health(&pool.asked, &pool.units).map(Given::Verdicts),
-            Function::Allocate => match bench.allocate(pool, one) {
+            Function::Allocate => match bench.allocate(pool, one, &[]) {
                 Ok(reply) => Ok(Given::Allocated(Ok(reply))),
                 Err(NotGiven::Refused(why)) => Ok(Given::Allocated(Err(why))),
                 Err(NotGiven::Call(error)) => Err(error),
             },
-            Function::Prepare => bench.prepare(&pool.asked, one).map(|()| Given::Done),
-            Function::Release => bench.release(&pool.asked, one).map(|()| Given::Done),
+            Function::Prepare => bench.call(pool.about(CallKind::Prepare), one).map(|_| Given::Done),
+            Function::Release => bench.call(pool.about(CallKind::Release), one).map(|_| Given::Done),
         }
     }
 }

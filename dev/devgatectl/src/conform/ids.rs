@@ -6,6 +6,7 @@ use crate::fault_injector::Script;
 use crate::query::{Fake, Kind, Query};
 use devgate_core::workbench::{ListedUnit, NotGiven};
 use devgate_types::FailureKind;
+use devgate_types::component::CallKind;
 use std::collections::BTreeSet;
 use std::slice::from_ref;
 
@@ -35,14 +36,14 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
         let given = broke(&bench.health(&pool.asked, &[]));
         none.extend(given.map(|how| format!("health of no units {how}")));
         for (units, what, failures) in [(&twice[..], "one unit twice", &mut repeated), (&[], "no units", &mut none)] {
-            if let Err(NotGiven::Call(error)) = bench.allocate(pool, units) {
+            if let Err(NotGiven::Call(error)) = bench.allocate(pool, units, &[]) {
                 failures.extend(broke::<()>(&Err(error)).map(|how| format!("allocate of {what} {how}")));
             }
         }
         // What the answers are is not checked: the policy's rules go by the order in which the host asks.
         let backwards: Vec<_> = pool.units.iter().rev().cloned().collect();
-        let one = bench.allocate_as(&pool.asked, &pool.units);
-        let other = bench.allocate_as(&pool.asked, &backwards);
+        let one = bench.call(pool.about(CallKind::Allocate), &pool.units);
+        let other = bench.call(pool.about(CallKind::Allocate), &backwards);
         of_several += usize::from(pool.units.len() > 1);
         together.extend(broke(&other).map(|how| format!("allocate of all units {how}")));
         if one.is_ok() != other.is_ok() {

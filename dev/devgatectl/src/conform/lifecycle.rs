@@ -2,6 +2,7 @@
 
 use super::harness::{Harness, named};
 use super::scorecard::{Outcome, Scorecard};
+use devgate_types::component::CallKind;
 use std::slice::from_ref;
 
 pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Option<String>> {
@@ -17,20 +18,21 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
     for (pool, unit) in harness.units() {
         let (one, name, bench) = (from_ref(unit), named(unit), fresh()?);
         for (call, result) in [
-            ("prepare", bench.prepare(&pool.asked, one)),
-            ("the second prepare", bench.prepare(&pool.asked, one)),
-            ("release", bench.release(&pool.asked, one)),
-            ("the second release", bench.release(&pool.asked, one)),
+            ("prepare", bench.call(pool.about(CallKind::Prepare), one)),
+            ("the second prepare", bench.call(pool.about(CallKind::Prepare), one)),
+            ("release", bench.call(pool.about(CallKind::Release), one)),
+            ("the second release", bench.call(pool.about(CallKind::Release), one)),
         ] {
             twice.extend(result.err().map(|error| format!("{call} of {name} {error}")));
         }
-        let released = fresh()?.release(&pool.asked, one).err();
+        let released = fresh()?.call(pool.about(CallKind::Release), one).err();
         first.extend(released.map(|error| format!("release of {name} {error}")));
     }
     for pool in &harness.listed.pools {
         let bench = fresh()?;
         for units in [&pool.units[..], &[]] {
-            let results = [bench.prepare(&pool.asked, units), bench.release(&pool.asked, units)];
+            let call = |kind| bench.call(pool.about(kind), units);
+            let results = [call(CallKind::Prepare), call(CallKind::Release)];
             for (call, error) in ["prepare", "release"].iter().zip(results.into_iter().map(Result::err)) {
                 together.extend(error.map(|error| format!("{call} of {} units {error}", units.len())));
             }

@@ -18,10 +18,10 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
     let (mut nothing, mut unknown, mut broken, mut pools) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (pool, unit) in harness.pools().filter_map(|(pool, _)| Some((pool, pool.units.first()?))) {
         pools += 1;
-        let ask = |settings: &[Setting]| bench.allocate_with(pool, from_ref(unit), settings);
+        let ask = |settings: &[Setting]| bench.allocate(pool, from_ref(unit), settings);
         let both = [Origin::Class, Origin::Claim];
         for origin in both {
-            let (plain, same) = (bench.allocate(pool, from_ref(unit)), ask(&[setting(origin, "{}")]));
+            let (plain, same) = (bench.allocate(pool, from_ref(unit), &[]), ask(&[setting(origin, "{}")]));
             if plain != same {
                 nothing.push(format!("`{{}}` of the {} for {}: {same:?}", word(origin), named(unit)));
             }
@@ -51,7 +51,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
 }
 
 fn refused(bench: &Workbench, pool: &ListedPool, unit: &ListedUnit, setting: &Setting) -> Result<(), String> {
-    match bench.allocate_with(pool, from_ref(unit), from_ref(setting)) {
+    match bench.allocate(pool, from_ref(unit), from_ref(setting)) {
         Err(NotGiven::Call(CallError::Failed(_))) => Ok(()),
         Err(other) => Err(other.to_string()),
         Ok(_) => Err("was taken for good".to_owned()),

@@ -3,6 +3,7 @@
 use super::harness::{Harness, broke};
 use super::scorecard::{Outcome, Scorecard};
 use devgate_types::CallError;
+use devgate_types::component::{Call, CallKind};
 use std::collections::BTreeSet;
 
 /// Choices of many are long, and sizes many.
@@ -19,8 +20,10 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
     let (mut sizes, mut must, mut odd, mut tries) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (pool, _) in harness.pools() {
         let ids: Vec<_> = pool.units.iter().map(|unit| unit.id.to_string()).collect();
-        let ask = |musts: &[String], size| {
-            bench.choose(&pool.asked, &pool.units, musts, u32::try_from(size).unwrap_or(u32::MAX))
+        let ask = |must_include: &[String], size| {
+            let size = u32::try_from(size).unwrap_or(u32::MAX);
+            let call = Call { must_include, size, ..pool.about(CallKind::Choose) };
+            Ok(bench.call(call, &pool.units)?.choice)
         };
         for size in some_sizes(ids.len()) {
             let last = |n| ids.get(ids.len().saturating_sub(n)..).unwrap_or_default();
@@ -47,7 +50,7 @@ pub(super) fn run(harness: &Harness, card: &mut Scorecard) -> anyhow::Result<Opt
             let how = broke(&ask(musts, size));
             odd.extend(how.map(|how| format!("choose {how}, asked for {size} with {} musts", musts.len())));
         }
-        let how = broke(&bench.choose(&pool.asked, &[], &[], 1));
+        let how = broke(&bench.call(Call { size: 1, ..pool.about(CallKind::Choose) }, &[]));
         odd.extend(how.map(|how| format!("choose {how}, asked for 1 of none")));
     }
     card.record("preference.sizes", Outcome::of(format!("{tries} questions"), sizes));

@@ -167,7 +167,7 @@ impl Benched {
             let number = node.node.number;
             format!("{} ({}:{})", node.node.path, number.major, number.minor)
         });
-        let gives = match bench.allocate(pool, std::slice::from_ref(unit)) {
+        let gives = match bench.allocate(pool, std::slice::from_ref(unit), &[]) {
             Ok(reply) => reply::lines(&reply),
             Err(why) => BTreeSet::from([format!("nothing: {why}")]),
         };

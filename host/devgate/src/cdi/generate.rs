@@ -141,7 +141,7 @@ impl FoundUnits {
                     continue;
                 }
             }
-            match bench.allocate(pool, std::slice::from_ref(unit)) {
+            match bench.allocate(pool, std::slice::from_ref(unit), &[]) {
                 Ok(reply) => self.units.entry(pool.resource.clone()).or_default().push((unit.id.to_string(), reply)),
                 Err(why) => self.left_out.push(format!("{what}: {why}")),
             }
