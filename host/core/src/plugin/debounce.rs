@@ -3,27 +3,33 @@
 use crate::watcher::Asked;
 use std::time::{Duration, Instant};
 
-/// The least time between two looks at the hardware alone, between two that ask for health, and between two enumerations,
-/// where events ask for them. A list goes to the kubelet every 500 ms at most.
-const HARDWARE: Duration = Duration::from_millis(50);
-const HEALTH: Duration = Duration::from_millis(100);
-const UNITS: Duration = Duration::from_millis(500);
 /// A storm of events takes at most one part in this of a plugin's time.
 const SHARE: u32 = 10;
 
 /// What is asked for and not done yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Debounce {
-    hardware: Slot,
+    pub(super) hardware: Slot,
     health: Slot,
-    units: Slot,
+    pub(super) units: Slot,
 }
 
-#[derive(Debug, Default)]
-struct Slot {
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// The least time between two.
+    least: Duration,
     /// When it was done last, with what it cost, at the earliest again.
     not_before: Option<Instant>,
     due: Option<Instant>,
+}
+
+impl Default for Debounce {
+    /// Looks at the hardware alone, those that ask for health, and enumerations, where events ask for them. A list goes to the kubelet
+    /// every 500 ms at most.
+    fn default() -> Self {
+        let every = |least| Slot { least: Duration::from_millis(least), not_before: None, due: None };
+        Self { hardware: every(50), health: every(100), units: every(500) }
+    }
 }
 
 impl Debounce {
@@ -45,49 +51,25 @@ impl Debounce {
         turns.into_iter().filter_map(|turn| turn.due).min()
     }
 
-    /// Whether it is time for a look at the hardware alone; it is begun then.
-    pub(super) fn begin_hardware(&mut self, now: Instant) -> bool {
-        self.hardware.begin(now)
-    }
-
-    /// Whether it is time for an enumeration; it is begun then.
-    pub(super) fn begin_units(&mut self, now: Instant) -> bool {
-        self.units.begin(now)
-    }
-
-    /// Notes that the hardware alone has been looked at.
-    pub(super) fn did_hardware(&mut self, began: Instant, now: Instant) {
-        self.hardware.did(HARDWARE, began, now);
-    }
-
     /// Notes that units' health has been asked for, which looks at the hardware as well. What the component took for it is
     /// not what a look costs: a slow one must not make the host see later what is gone.
     pub(super) fn did_health(&mut self, began: Instant, now: Instant) {
-        self.hardware = Slot::default();
-        self.health = Slot::default();
-        self.health.did(HEALTH, began, now);
-        self.did_hardware(now, now);
-    }
-
-    /// Notes that units have been asked for.
-    pub(super) fn did_units(&mut self, began: Instant, now: Instant) {
-        self.units.due = None;
-        self.units.did(UNITS, began, now);
+        self.health.did(began, now);
+        self.hardware.did(now, now);
     }
 }
 
 impl Slot {
-    fn begin(&mut self, now: Instant) -> bool {
-        let due = self.due.is_some_and(|due| due <= now);
-        if due {
-            self.due = None;
-        }
-        due
+    /// Whether it is time for it; it is begun then.
+    pub(super) fn begin(&mut self, now: Instant) -> bool {
+        self.due.take_if(|due| *due <= now).is_some()
     }
 
-    fn did(&mut self, least: Duration, began: Instant, now: Instant) {
+    /// Notes that it has been done.
+    pub(super) fn did(&mut self, began: Instant, now: Instant) {
         let cost = now.duration_since(began);
-        self.not_before = Some(now + least.max(cost.saturating_mul(SHARE)));
+        self.not_before = Some(now + self.least.max(cost.saturating_mul(SHARE)));
+        self.due = None;
     }
 }
 
@@ -109,13 +91,13 @@ mod tests {
         for n in 0..2_000 {
             let now = start + ms(n);
             debounce.ask(Asked::HARDWARE | Asked::UNITS, now);
-            if debounce.begin_hardware(now) {
+            if debounce.hardware.begin(now) {
                 looks.push(n);
-                debounce.did_hardware(now, now);
+                debounce.hardware.did(now, now);
             }
-            if debounce.begin_units(now) {
+            if debounce.units.begin(now) {
                 lists.push(n);
-                debounce.did_units(now, now + ms(20));
+                debounce.units.did(now, now + ms(20));
             }
         }
         assert_eq!(looks[..3], [0, 50, 100]);
@@ -126,12 +108,12 @@ mod tests {
     fn what_costs_more_is_done_less_often() {
         let start = Instant::now();
         let mut debounce = Debounce::default();
-        debounce.did_units(start, start + ms(200));
+        debounce.units.did(start, start + ms(200));
         debounce.ask(Asked::UNITS, start + ms(300));
         assert_eq!(debounce.due(), Some(start + ms(2_200)));
-        assert!(!debounce.begin_units(start + ms(2_199)));
-        assert!(debounce.begin_units(start + ms(2_200)));
-        assert!(!debounce.begin_units(start + ms(9_000)), "it was asked for once");
+        assert!(!debounce.units.begin(start + ms(2_199)));
+        assert!(debounce.units.begin(start + ms(2_200)));
+        assert!(!debounce.units.begin(start + ms(9_000)), "it was asked for once");
     }
 
     #[test]
