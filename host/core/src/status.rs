@@ -1,7 +1,6 @@
 //! What is known about every plugin at one moment, as plain records: the one source of `devgate status`, of the metrics and of
 //! the page.
 
-pub(crate) mod audit;
 mod calls;
 mod recorder;
 mod refusals;

@@ -38,8 +38,7 @@ impl Plugin {
         if let Some(more) = new.len().checked_sub(LOGGED_REJECTIONS).filter(|more| *more > 0) {
             tracing::warn!(plugin = name, family = "refused", more, "plugin {name}: {more} more units are rejected");
         }
-        self.core.recorder.set_rejected(rejected.iter());
-        self.core.recorder.set_left_out(inventory.left.len(), inventory.unread.len());
+        self.core.recorder.set_rejected(&rejected, inventory.left.len(), inventory.unread.len());
         self.rejected = rejected;
         self.adopt(inventory);
     }

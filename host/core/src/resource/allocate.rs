@@ -4,16 +4,19 @@
 //! `allocate`. What fails after `prepare` is undone by `release`; a caller that goes away in the middle of it leaves units that count as handed
 //! out until they are known to be free. Where others have another slot of a unit, it was made ready for them, and is only asked about.
 
+use super::Resource;
 use super::attempt::{Attempt, Part};
 use crate::allocations::{AllocationId, Consumer, Mode, State, StoredReply};
 use crate::keyed_lock::Held;
 use crate::ledger::PluginIndex;
 use crate::offer::{AllocateError, Reply};
-use crate::status::audit;
-use devgate_types::UnitId;
+use devgate_types::{UnitId, escape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The most characters of the list of ids in the audit log, which is the kubelet's text.
+const MAX_IDS: usize = 1_024;
 
 /// An allocation and what its consumer is told.
 pub(crate) type Given = (AllocationId, Arc<Reply>);
@@ -26,17 +29,35 @@ pub(crate) async fn allocate(
     parts: &[Part<'_>],
 ) -> Result<Vec<Given>, AllocateError> {
     let given = give(who, ttl, parts).await;
-    for Part { resource, ids, .. } in parts {
-        audit::allocation(
-            resource.core.name(),
-            &resource.core.recorder,
-            who,
-            &resource.name,
-            ids,
-            given.as_ref().err(),
-        );
+    for part in parts {
+        audit(who, part, given.as_ref().err());
     }
     given
+}
+
+/// Notes how an allocation ended, counts it and writes its line, whatever came of it.
+fn audit(who: &Consumer, part: &Part<'_>, error: Option<&AllocateError>) {
+    let Resource { core, name: resource, .. } = part.resource;
+    let end = core.recorder.record_allocation(error);
+    let Some(left_out) = core.recorder.take_line() else { return };
+    let (plugin, count, result) = (core.name(), part.ids.len(), end.as_str());
+    let shown = escape(&part.ids.join(","), MAX_IDS);
+    let Some(error) = error else {
+        tracing::info!(
+            target: "audit", event = "allocate", plugin, %resource, consumer = %who, ids = shown, count, result, left_out,
+            "plugin {plugin}: resource {resource}: allocated {shown} to {who}"
+        );
+        return;
+    };
+    let family = match error {
+        AllocateError::Guest(_) => "guest",
+        AllocateError::Host(_) => "host",
+        AllocateError::Unknown(_) | AllocateError::Refused(_) | AllocateError::Busy(_) => "refused",
+    };
+    tracing::warn!(
+        target: "audit", event = "allocate", plugin, family, %resource, consumer = %who, ids = shown, count, result, left_out,
+        "not allocated: {error}"
+    );
 }
 
 async fn give(who: &Consumer, ttl: Option<Duration>, parts: &[Part<'_>]) -> Result<Vec<Given>, AllocateError> {

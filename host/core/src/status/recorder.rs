@@ -1,6 +1,5 @@
 //! Where one plugin notes what it does, and what it found.
 
-use super::audit::LINES;
 use super::calls::{CallCounts, Used};
 use super::{AllocationEnd, PluginStatus, RefusalKind, State, When};
 use crate::offer::AllocateError;
@@ -8,7 +7,8 @@ use crate::units::Rejection;
 use devgate_policy::Derived;
 use devgate_types::component::CallKind;
 use devgate_types::{Bucket, CallError, Mutex};
-use std::sync::{Arc, MutexGuard};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The most rejections that are shown.
@@ -16,10 +16,13 @@ const MAX_REJECTED: usize = 32;
 /// Allocations in a row that fail for a lasting reason, and how long fewer of them count.
 const MANY: u64 = 3;
 const LATELY: Duration = Duration::from_secs(30 * 60);
+/// Lines of one plugin in the audit log. A kubelet asks once for each container; one that asks for the same thing in a loop must not fill
+/// the log.
+const LINES: Bucket = Bucket::new(200, Duration::from_millis(500));
 /// What the host may be late: a node that pages, a machine that was suspended.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Records what becomes of one plugin. A small lock, never held while anything waits.
+/// Records what becomes of one plugin. A small lock, never held while anything waits; every change is made whole before it is let go.
 pub(crate) struct StatusRecorder(Mutex<Noted>);
 
 /// What was recorded.
@@ -54,12 +57,12 @@ impl Default for StatusRecorder {
 impl StatusRecorder {
     /// The plugin's task came by, and will again after `pause` at the latest.
     pub(crate) fn record_alive(&self, pause: Duration) {
-        self.noted().due = Instant::now() + pause.saturating_add(SLACK);
+        self.0.lock().due = Instant::now() + pause.saturating_add(SLACK);
     }
 
     /// By how long the plugin's task is late, if it is.
     pub(crate) fn late(&self, now: Instant) -> Option<Duration> {
-        now.checked_duration_since(self.noted().due).filter(|late| !late.is_zero())
+        now.checked_duration_since(self.0.lock().due).filter(|late| !late.is_zero())
     }
 
     /// It is idle, loading or serving.
@@ -85,7 +88,7 @@ impl StatusRecorder {
     }
 
     fn set(&self, state: State, reason: Option<String>, retry_at: Option<When>) {
-        let mut noted = self.noted();
+        let mut noted = self.0.lock();
         let Noted { status, since, .. } = &mut *noted;
         if status.state != state {
             (status.state, status.since, *since) = (state, When::now(), Instant::now());
@@ -95,43 +98,38 @@ impl StatusRecorder {
 
     /// Whether it has failed for so long that what was known last does not stand any more.
     pub(crate) fn is_stale(&self, after: Duration) -> bool {
-        let noted = self.noted();
+        let noted = self.0.lock();
         noted.status.state == State::Failing && noted.since.elapsed() >= after
     }
 
     /// Whether it was idle.
     pub(crate) fn is_idle(&self) -> bool {
-        self.noted().status.state == State::Idle
+        self.0.lock().status.state == State::Idle
     }
 
-    /// What the gate does not let through now.
-    pub(crate) fn set_rejected<'a>(&self, rejected: impl ExactSizeIterator<Item = &'a Rejection>) {
-        let status = &mut self.noted().status;
-        status.rejected_total = whole(rejected.len());
-        status.rejected = rejected.take(MAX_REJECTED).cloned().collect();
-    }
-
-    /// What the policy's filters leave out, and how many devices the component names that it cannot describe.
-    pub(crate) fn set_left_out(&self, left_out: usize, unread: usize) {
-        let status = &mut self.noted().status;
-        (status.left_out, status.unread) = (whole(left_out), whole(unread));
+    /// What the gate does not let through now, how much the policy's filters leave out, and how many devices the component cannot describe.
+    pub(crate) fn set_rejected(&self, rejected: &BTreeSet<Rejection>, left_out: usize, unread: usize) {
+        let status = &mut self.0.lock().status;
+        status.rejected = rejected.iter().take(MAX_REJECTED).cloned().collect();
+        (status.rejected_total, status.left_out, status.unread) =
+            (whole(rejected.len()), whole(left_out), whole(unread));
     }
 
     /// What its labels of the node are now.
     pub(crate) fn set_labels(&self, labels: Arc<Derived>) {
-        let told = &mut self.noted().status.labels;
+        let told = &mut self.0.lock().status.labels;
         told.given.clone_from(&labels.labels);
         told.missing.clone_from(&labels.missing);
     }
 
     /// Why its labels are not told to anybody, if so.
     pub(crate) fn set_labels_problem(&self, problem: Option<&str>) {
-        self.noted().status.labels.problem = problem.map(str::to_owned);
+        self.0.lock().status.labels.problem = problem.map(str::to_owned);
     }
 
     /// Something was asked for and not given. Whether it is news.
     pub(crate) fn record_refusal(&self, kind: RefusalKind, text: &str) -> bool {
-        self.noted().status.note_refusal(kind, text, When::now())
+        self.0.lock().status.note_refusal(kind, text, When::now())
     }
 
     /// An allocation ended.
@@ -144,7 +142,7 @@ impl StatusRecorder {
             Some(AllocateError::Guest(_)) => AllocationEnd::Guest,
             Some(AllocateError::Host(_)) => AllocationEnd::Host,
         };
-        let mut noted = self.noted();
+        let mut noted = self.0.lock();
         *noted.status.allocations.entry(end).or_default() += 1;
         match end {
             AllocationEnd::Given => noted.failed = 0,
@@ -164,44 +162,39 @@ impl StatusRecorder {
 
     /// Another component or other limits are in force: allocations that failed say nothing of these.
     pub(crate) fn clear_failures(&self) {
-        self.noted().failed = 0;
+        self.0.lock().failed = 0;
     }
 
     /// How many lines were left out before this one, if this one may be written.
     pub(crate) fn take_line(&self) -> Option<u64> {
-        self.noted().lines.line(Instant::now())
+        self.0.lock().lines.line(Instant::now())
     }
 
     /// A call of the component ended.
     pub(crate) fn record_call(&self, call: CallKind, took: Duration, end: Result<Used, &CallError>) {
-        self.noted().calls.note(call, took, end);
+        self.0.lock().calls.note(call, took, end);
     }
 
     /// The host gave up on a call, which has not returned.
     pub(crate) fn record_given_up(&self) {
-        let status = &mut self.noted().status;
+        let status = &mut self.0.lock().status;
         (status.given_up, status.hanging) = (status.given_up + 1, status.hanging + 1);
     }
 
     /// A call that the host gave up on has returned.
     pub(crate) fn record_returned(&self) {
-        self.noted().status.hanging -= 1;
+        self.0.lock().status.hanging -= 1;
     }
 
     /// What was recorded. What the policy says, the node and what is offered are for others to add.
     pub(crate) fn status(&self, now: When) -> PluginStatus {
-        let noted = self.noted();
+        let noted = self.0.lock();
         PluginStatus {
             calls: noted.calls.status(),
             near: noted.calls.near(now),
             allocations_failing: noted.failed_in_a_row(now),
             ..noted.status.clone()
         }
-    }
-
-    /// Every change is made whole before the lock is let go.
-    fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.0.lock()
     }
 }
 
