@@ -42,9 +42,8 @@ pub(crate) async fn give(devices: &dyn Devices, wanted: &Wanted<'_>) -> Result<G
     let mut tries = 1..TRIES;
     loop {
         let ids = if is_chosen {
-            let available = devices.available(resource, who);
+            let (available, unavailable) = devices.available(resource, who);
             let Some(chosen) = choose(devices, wanted, &available).await else {
-                let unavailable = devices.unavailable(resource, who);
                 let (free, why) = (available.len(), reasons(&unavailable));
                 let all = free + unavailable.len();
                 return Err(NotGiven::NotEnough(resource.clone(), wanted.count, free, all, why));

@@ -189,13 +189,10 @@ impl Devices for Fake {
         self.offers.subscribe()
     }
 
-    fn available(&self, _resource: &ResourceName, _who: &Consumer) -> Vec<String> {
-        self.all().into_iter().filter(|id| self.holder(id).is_none()).collect()
-    }
-
-    fn unavailable(&self, _resource: &ResourceName, _who: &Consumer) -> Vec<(String, String)> {
+    fn available(&self, _resource: &ResourceName, _who: &Consumer) -> (Vec<String>, Vec<(String, String)>) {
         let held = |id: String| Some((id.clone(), format!("is given to {}", self.holder(&id)?)));
-        self.all().into_iter().filter_map(held).collect()
+        let free = self.all().into_iter().filter(|id| self.holder(id).is_none()).collect();
+        (free, self.all().into_iter().filter_map(held).collect())
     }
 
     fn working(&self, _resource: &ResourceName) -> usize {

@@ -95,11 +95,8 @@ pub trait Devices: Send + Sync + 'static {
     /// The resources, each with its list of devices as pods see it.
     fn offers(&self) -> Offers;
 
-    /// The ids of a resource that this consumer could have at this moment.
-    fn available(&self, resource: &ResourceName, who: &Consumer) -> Vec<String>;
-
-    /// The ids of a resource that this consumer could not have at this moment, each with why not: escaped text for people.
-    fn unavailable(&self, resource: &ResourceName, who: &Consumer) -> Vec<(String, String)>;
+    /// The ids of a resource that this consumer could have at this moment; and the others, each with why not: escaped text for people.
+    fn available(&self, resource: &ResourceName, who: &Consumer) -> (Vec<String>, Vec<(String, String)>);
 
     /// How many ids of a resource work, given away or not.
     fn working(&self, resource: &ResourceName) -> usize;
@@ -202,12 +199,8 @@ impl Devices for AllDevices {
         self.registry.offers()
     }
 
-    fn available(&self, resource: &ResourceName, who: &Consumer) -> Vec<String> {
+    fn available(&self, resource: &ResourceName, who: &Consumer) -> (Vec<String>, Vec<(String, String)>) {
         self.resource(resource, |resource| resource.available_to(who))
-    }
-
-    fn unavailable(&self, resource: &ResourceName, who: &Consumer) -> Vec<(String, String)> {
-        self.resource(resource, |resource| resource.unavailable_to(who))
     }
 
     fn working(&self, resource: &ResourceName) -> usize {

@@ -78,25 +78,20 @@ impl Resource {
 
     /// Whether its units are given as this policy has it.
     pub(crate) fn is_by(&self, dra: Option<&Dra>) -> bool {
-        match (&self.scheduled, dra) {
-            (Some(scheduled), Some(dra)) => scheduled.is_by(dra),
-            (None, None) => true,
-            _ => false,
+        self.scheduled.as_ref().map(|scheduled| &scheduled.policy) == dra
+    }
+
+    /// The ids that a consumer could have at this moment; and the others, each with why not.
+    pub(crate) fn available_to(&self, who: &Consumer) -> (Vec<String>, Vec<(String, String)>) {
+        let list = Arc::clone(&self.devices.borrow());
+        let (mut available, mut unavailable) = (Vec::new(), Vec::new());
+        for device in &list.devices {
+            match self.why_not(device, who) {
+                None => available.push(device.id.clone()),
+                Some(why) => unavailable.push((device.id.clone(), why)),
+            }
         }
-    }
-
-    /// The ids that a consumer could have at this moment.
-    pub(crate) fn available_to(&self, who: &Consumer) -> Vec<String> {
-        let list = Arc::clone(&self.devices.borrow());
-        let available = list.devices.iter().filter(|device| self.why_not(device, who).is_none());
-        available.map(|device| device.id.clone()).collect()
-    }
-
-    /// The other ids, each with why not.
-    pub(crate) fn unavailable_to(&self, who: &Consumer) -> Vec<(String, String)> {
-        let list = Arc::clone(&self.devices.borrow());
-        let why = |device: &Device| Some((device.id.clone(), self.why_not(device, who)?));
-        list.devices.iter().filter_map(why).collect()
+        (available, unavailable)
     }
 
     /// How many ids are healthy, given or not.

@@ -24,7 +24,7 @@ const LOGGED: usize = 4;
 
 /// How a scheduler picks a resource's units.
 pub(crate) struct Scheduled {
-    policy: Dra,
+    pub(super) policy: Dra,
     pub(crate) driver: Driver,
 }
 
@@ -33,10 +33,6 @@ impl Scheduled {
         let Dra { evicts, admin_access: admin, shares, parameters, .. } = *policy;
         let driver = Driver { name: policy.driver.clone(), evicts, admin, shares, parameters };
         Self { policy: policy.clone(), driver }
-    }
-
-    pub(crate) fn is_by(&self, policy: &Dra) -> bool {
-        self.policy == *policy
     }
 
     /// What is told of a pool's units.

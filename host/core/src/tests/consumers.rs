@@ -120,7 +120,7 @@ async fn consumers_exclude_each_other_and_pods() {
     let one = claim("d", "one");
     let refused = get(&devices, &one, &[ask(&[FIRST])]).await.unwrap_err();
     assert_eq!(refused, "plugin gpus: resource fake.com/gpu: device 0000:00:01.0 is in use by pods");
-    assert_eq!(devices.available(&ask(&[]).resource, &one), [SECOND]);
+    assert_eq!(devices.available(&ask(&[]).resource, &one).0, [SECOND]);
     get(&devices, &one, &[ask(&[SECOND])]).await.unwrap();
     for other in [lease("x"), claim("d", "two")] {
         let refused = get(&devices, &other, &[ask(&[SECOND])]).await.unwrap_err();

@@ -199,12 +199,8 @@ impl Devices for Fake {
         self.offers.subscribe()
     }
 
-    fn available(&self, _: &ResourceName, _: &Consumer) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn unavailable(&self, _: &ResourceName, _: &Consumer) -> Vec<(String, String)> {
-        Vec::new()
+    fn available(&self, _: &ResourceName, _: &Consumer) -> (Vec<String>, Vec<(String, String)>) {
+        Default::default()
     }
 
     fn working(&self, _: &ResourceName) -> usize {

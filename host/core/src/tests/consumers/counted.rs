@@ -85,5 +85,5 @@ async fn a_whole_and_its_part_are_offered_until_a_claim_has_one_and_its_schedule
         held.collect::<Vec<_>>()
     };
     wait(&gpus, |list| held(list) == [Some("lease job".to_owned()), Some("who has part".to_owned())]).await;
-    assert_eq!(devices.available(&ask(&[]).resource, &lease("other")), [""; 0]);
+    assert_eq!(devices.available(&ask(&[]).resource, &lease("other")).0, [""; 0]);
 }
