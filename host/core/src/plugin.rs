@@ -22,7 +22,7 @@ use crate::ledger::PluginIndex;
 use crate::look::{FailedLook, Found};
 use crate::resource::{Core, Resource, sweep};
 use crate::status::State;
-use crate::survey::Surveyed;
+use crate::survey::{Outcome, Surveyed};
 use crate::unit_table::UnitTable;
 use crate::units::Rejection;
 use crate::watcher::{Asked, Interest};
@@ -89,12 +89,13 @@ struct Failing {
 }
 
 impl Plugin {
-    /// A plugin that is not loaded yet, unless `calls` has its component already.
+    /// A plugin that is not loaded yet, unless `calls` has its component already; it offers at first what a trial `found`.
     pub(crate) fn new(
         index: PluginIndex,
         calls: Arc<Calls>,
         commands: mpsc::Receiver<Command>,
         shared: Shared,
+        found: Option<Found>,
     ) -> Self {
         let name = calls.grants.policy.name.clone();
         calls.services.is_at(index);
@@ -117,7 +118,7 @@ impl Plugin {
             failing: None,
             relabel: true,
             commands,
-            found: None,
+            found,
             order: Order::default(),
             farewell: BTreeMap::new(),
             forgotten: 0,
@@ -126,11 +127,6 @@ impl Plugin {
         };
         plugin.watch_node();
         plugin
-    }
-
-    /// The same, which offers at first what a trial found.
-    pub(crate) fn going_on_from(self, found: Option<Found>) -> Self {
-        Self { found, ..self }
     }
 
     /// Is woken from now on by what happens to what there is now.
@@ -172,7 +168,7 @@ impl Plugin {
             let mut works = self.failing.is_none();
             if started >= next_enumerate {
                 let result = self.enumerate(component).await;
-                debounce.did_units(started, Instant::now());
+                debounce.units.did(started, Instant::now());
                 works = result.is_ok();
                 let wait = match result {
                     Ok(()) => self.policy().health.enumerate_every,
@@ -203,7 +199,8 @@ impl Plugin {
                     (_, Some(_)) => {}
                 }
                 self.drain();
-                self.send_survey().await;
+                let failed = self.failing.as_ref().map(|failing| Outcome::Failed(failing.reason.to_string()));
+                self.tell(&failed.unwrap_or(Outcome::Answered)).await;
                 let due = debounce.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
                     Some(command) = self.commands.recv() => match self.handle_command(command) {
@@ -219,15 +216,15 @@ impl Plugin {
                     _ = ledger.changed() => continue,
                 }
                 let now = Instant::now();
-                if debounce.begin_hardware(now) {
+                if debounce.hardware.begin(now) {
                     self.core.recorder.record_alive(self.busy());
                     // What is gone is not given any more, whatever the component says of it and whenever it answers.
                     let _ = self.poll(component, false).await;
-                    debounce.did_hardware(now, Instant::now());
+                    debounce.hardware.did(now, Instant::now());
                     continue;
                 }
                 // What fails is tried again after its own pause, whatever happens meanwhile.
-                if debounce.begin_units(now) && self.failing.is_none() {
+                if debounce.units.begin(now) && self.failing.is_none() {
                     next_enumerate = now;
                 }
                 break;

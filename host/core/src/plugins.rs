@@ -149,7 +149,7 @@ impl Plugins {
         let name = calls.grants.policy.name.clone();
         let watched = self.failures.of_task(name.clone());
         let (shared, order, of_plugin) = (self.shared.clone(), self.order.clone(), Arc::clone(&calls));
-        let new = move || Plugin::new(index, of_plugin, obeyed, shared).going_on_from(found);
+        let new = move || Plugin::new(index, of_plugin, obeyed, shared, found);
         // One that is back before the one that was told to leave has ended begins where that ends.
         let begun = match self.places.try_lock(&[index]) {
             Some(place) => Ok((place, new())),

@@ -4,11 +4,12 @@
 use crate::health::{Settling, UnitHealth};
 use crate::health_store::HealthStore;
 use crate::inventory::Inventory;
+use crate::labels;
+use crate::ledger::Wholes;
 use crate::look::Finding;
 use crate::offer::Facts;
 use crate::units::{Cause, Causes, Lost, PoolRecord, Topology, UnitRecord};
 use crate::when::When;
-use crate::{breaker, labels};
 use devgate_policy::{Derived, PluginPolicy};
 use devgate_types::{Condition, Mutex, ResourceName, UnitId, Verdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -119,6 +120,9 @@ impl Shown {
 pub(crate) struct OutsideCauses {
     /// To whom units lost hardware or their id.
     pub(crate) lost: HashMap<UnitId, Lost>,
+    /// Which units are parts of which, and which of these a claim has.
+    pub(crate) wholes: Arc<Wholes>,
+    pub(crate) claimed: HashSet<UnitId>,
     /// What is a part of what a claim has, or the whole, which its scheduler counts.
     pub(crate) counted: HashSet<UnitId>,
     /// What failed when units were prepared or released.
@@ -130,15 +134,11 @@ pub(crate) struct OutsideCauses {
     /// Why the plugin's list does not stand any more, if so.
     pub(crate) failing: Option<Arc<str>>,
     /// Whose allocations fail.
-    pub(crate) resting: breaker::Problems,
+    pub(crate) resting: HashMap<UnitId, Arc<str>>,
 }
 
-/// A unit that may be given and could not before, or the other way round.
-pub(crate) struct Change {
-    pub(crate) id: UnitId,
-    /// Why not, if so.
-    pub(crate) reason: Option<Arc<str>>,
-}
+/// A unit that may be given and could not before, or the other way round: why not, if so.
+pub(crate) type Change = (UnitId, Option<Arc<str>>);
 
 impl UnitTable {
     pub(crate) fn inventory(&self) -> &Inventory {
@@ -274,14 +274,13 @@ impl UnitTable {
                 // What was unhealthy before the host started has been so since then.
                 let unhealthy = found.health.as_ref().and_then(UnitHealth::unhealthy_since);
                 published.since = Some(unhealthy.map_or_else(When::now, |(_, since)| since));
-                let reason = now.reason().cloned();
-                changes.push(Change { id, reason });
+                changes.push((id, now.reason().cloned()));
             }
             published.causes = now;
             published.conditions = Arc::clone(&found.conditions);
             published.settling = found.health.as_ref().and_then(UnitHealth::settling);
         }
-        changes.sort_by(|a, b| a.id.cmp(&b.id));
+        changes.sort();
         (changes, news)
     }
 

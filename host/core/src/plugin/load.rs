@@ -34,7 +34,6 @@ impl Plugin {
         let (mut was_idle, mut said) = (false, String::new());
         let wake = Arc::clone(&self.core.wake);
         'again: loop {
-            let looked = Instant::now();
             let matched = matched_now(&self.calls).await;
             if self.is_idle(&matched) {
                 self.core.recorder.set_state(State::Idle);
@@ -50,15 +49,12 @@ impl Plugin {
                 self.drain();
                 self.tell(&Outcome::Idle).await;
                 // Something may be there at last; what is not looked at that often costs a storm of events little.
-                let pause = self.policy().health.enumerate_every;
+                let pause = self.policy().health.enumerate_every.max(LEAST_PAUSE);
                 let woken = async {
+                    tokio::time::sleep(LEAST_PAUSE).await;
                     let _ = wake.asked().await;
                 };
                 if let Some(turn) = self.wait_for_commands(pause, woken).await {
-                    return Err(turn);
-                }
-                let rest = LEAST_PAUSE.saturating_sub(looked.elapsed());
-                if let Some(turn) = self.wait_for_commands(rest, pending()).await {
                     return Err(turn);
                 }
                 continue;
@@ -114,9 +110,9 @@ impl Plugin {
                 tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
             } else {
                 // What could not be had may be by then; what is refused or broken is so until an admin changes it.
-                let again = match &failure {
-                    LoadFailure::Host(_) => format!("; tried again in {}s", wait.as_secs_f32().ceil()),
-                    LoadFailure::Refused(_) | LoadFailure::Guest(_) => String::new(),
+                let again = match family {
+                    "host" => format!("; tried again in {}s", wait.as_secs_f32().ceil()),
+                    _ => String::new(),
                 };
                 tracing::error!(plugin = name, family, retry_in = ?wait, "{text}{again}");
                 said.clone_from(text);

@@ -44,8 +44,7 @@ impl Plugin {
         let others = self.others(closed);
         let (changes, news) = self.units.judge(&others);
         self.log_changes(&changes);
-        let wholes = core.ledger.wholes(core.index);
-        let claimed = self.claimed(&wholes);
+        let OutsideCauses { wholes, claimed, .. } = &others;
         for (name, pool) in &self.units.inventory().pools {
             let dra = self.policy().dra.as_ref();
             let known = self.resources.get(name).filter(|known| known.is_by(dra));
@@ -163,9 +162,9 @@ impl Plugin {
     /// What others say of the units now. `closed` is why nothing new is given, if so.
     pub(super) fn others(&self, closed: Option<Arc<str>>) -> OutsideCauses {
         let core = &self.core;
-        let units = self.units.inventory().units().map(|unit| &unit.id);
+        let units = || self.units.inventory().units().map(|unit| &unit.id);
         // What pods have they keep.
-        let kept = |_: &_| units.filter(|id| core.held_units.has(id)).cloned().collect();
+        let kept = |_: &_| units().filter(|id| core.held_units.has(id)).cloned().collect();
         let failing = self.failing.as_ref().filter(|_| self.is_stale());
         let (mut lost, wholes) = (core.ledger.lost(core.index), core.ledger.wholes(core.index));
         let claimed = self.claimed(&wholes);
@@ -179,14 +178,16 @@ impl Plugin {
             kept: closed.as_ref().map(kept).unwrap_or_default(),
             closed,
             failing: failing.map(|failing| Arc::clone(&failing.reason)),
-            resting: core.breaker.problems(Instant::now()),
+            resting: core.breaker.problems(units(), Instant::now()),
+            wholes,
+            claimed,
         }
     }
 
     /// One line for each device whose health is another than it was, and a count where there are many.
     fn log_changes(&self, changes: &[Change]) {
         let name = self.policy().name.as_str();
-        for Change { id, reason } in changes.iter().take(LOGGED_AT_ONCE) {
+        for (id, reason) in changes.iter().take(LOGGED_AT_ONCE) {
             match reason {
                 None => tracing::info!(plugin = name, device = %id, "plugin {name}: device {id} is healthy again"),
                 Some(why) => {

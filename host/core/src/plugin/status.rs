@@ -47,7 +47,6 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let policy = &calls.grants.policy;
     let held = core.ledger.held(core.index);
     let component = calls.component();
-    let resting = core.breaker.problems(Instant::now());
     let (file, pinned) = match &policy.component {
         ComponentSource::File { path, sha256 } => (path.clone(), sha256.is_some()),
         ComponentSource::Oci(reference) => (reference.to_string(), true),
@@ -56,7 +55,7 @@ fn of(core: &Core, now: When) -> PluginStatus {
     let stale = core.recorder.is_stale(policy.health.stale_after);
     let shown = core.shown.all();
     let units = shown.values().flat_map(|snapshot| &snapshot.pool.units);
-    let resting = units.filter(|unit| resting.get(&unit.id).is_some()).count();
+    let resting = core.breaker.problems(units.map(|unit| &unit.id), Instant::now()).len();
     let resources = shown.iter().map(|(name, snapshot)| resource(core, name, snapshot, &held));
     PluginStatus {
         name: policy.name.to_string(),

@@ -5,16 +5,7 @@ use crate::survey::{Outcome, Surveyed, unused};
 use std::sync::Arc;
 
 impl Plugin {
-    /// Tells the callers that wait what this round has found.
-    pub(super) async fn send_survey(&mut self) {
-        let outcome = match &self.failing {
-            Some(failing) => Outcome::Failed(failing.reason.to_string()),
-            None => Outcome::Answered,
-        };
-        self.tell(&outcome).await;
-    }
-
-    /// The same, where it got only so far.
+    /// Tells the callers that wait what this round has found, and how far it got.
     pub(super) async fn tell(&mut self, outcome: &Outcome) {
         for answer in std::mem::take(&mut self.asked) {
             // Who asked may have gone away.

@@ -2,13 +2,10 @@
 
 use super::Core;
 use crate::allocations::{Consumer, Giving, State};
-use crate::calls::Calls;
 use crate::held_units::Reclaimable;
 use crate::holders::HoldersFeed;
-use crate::unit_table::Snapshot;
-use crate::units::UnitRecord;
 use crate::watcher::Asked;
-use devgate_types::{ResourceName, UnitId};
+use devgate_types::UnitId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,9 +64,19 @@ impl Core {
     /// Takes note of units that pods are seen to have and that were not known to be handed out.
     pub(crate) fn adopt(&self, is_seen: &dyn Fn(&str, &str) -> bool) {
         let calls = self.calls();
+        let policy = &calls.grants.policy;
         for (resource, snapshot) in &self.shown.all() {
-            let adopted = self.held_units.adopt(resource, snapshot, is_seen);
-            self.keep(&calls, resource, snapshot, &adopted);
+            let units = self.held_units.adopt(resource, snapshot, is_seen);
+            if units.is_empty() {
+                continue;
+            }
+            // No other consumer gets them, now and after a restart. Where another unit has its hardware, that is said with the device.
+            for unit in &units {
+                drop(self.ledger.hold(self.index, vec![unit.footprint(&snapshot.pool, policy)]));
+            }
+            let giving = Giving::whole(resource, &snapshot.pool.shared_nodes, &units, policy, calls.has_lifecycle());
+            self.allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
+            self.allocations.save_soon();
         }
     }
 
@@ -85,21 +92,6 @@ impl Core {
         if freed > 0 {
             tracing::info!(plugin, freed, "plugin {plugin}: {freed} devices that no pod has any more are free again");
         }
-    }
-
-    /// Pods have these: no other consumer gets them, now and after a restart.
-    fn keep(&self, calls: &Calls, resource: &ResourceName, snapshot: &Snapshot, units: &[Arc<UnitRecord>]) {
-        if units.is_empty() {
-            return;
-        }
-        let policy = &calls.grants.policy;
-        for unit in units {
-            // Where another unit has its hardware, that is said with the device.
-            drop(self.ledger.hold(self.index, vec![unit.footprint(&snapshot.pool, policy)]));
-        }
-        let giving = Giving::whole(resource, &snapshot.pool.shared_nodes, units, policy, calls.has_lifecycle());
-        self.allocations.note(&Consumer::Pods, State::Active, None, &[giving]);
-        self.allocations.save_soon();
     }
 
     /// How many of these are free now.

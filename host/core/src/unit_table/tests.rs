@@ -96,7 +96,7 @@ fn a_change_is_told_once_and_another_reason_is_no_change() {
     assert_eq!((changes.len(), news), (0, false));
     apply_verdicts(&mut table, "a", Verdict::Healthy);
     let (changes, _) = table.judge(&none);
-    assert!(changes.iter().map(|change| (&change.id, &change.reason)).eq([(&id("a"), &None)]));
+    assert_eq!(changes, [(id("a"), None)]);
     let pool = table.inventory().pools.values().next().unwrap().clone();
     let snapshot = table.snapshot(&pool, Arc::default(), None);
     let (_, published) = snapshot.units().next().unwrap();

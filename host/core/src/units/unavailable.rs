@@ -66,16 +66,10 @@ impl Causes {
         self.0.contains_key(&cause)
     }
 
-    /// The one to show where there is room for one.
-    #[must_use]
-    pub fn first(&self) -> Option<(Cause, &Arc<str>)> {
-        self.iter().next()
-    }
-
     /// The reason to show where there is room for one.
     #[must_use]
     pub fn reason(&self) -> Option<&Arc<str>> {
-        self.first().map(|(_, reason)| reason)
+        self.0.values().next()
     }
 
     /// All of them, in their order.
