@@ -262,25 +262,32 @@ impl Plugin {
 
     /// Notes a failed call; the answer is when to try again.
     fn failed(&mut self, call: &str, error: &CallError) -> Duration {
-        let name = self.core.name();
-        let reason: Arc<str> = format!("plugin {name}: {call} {error}").into();
+        let reason = format!("plugin {}: {call} {error}", self.core.name());
         let family = match error {
             CallError::Host(_) => "host",
             CallError::Failed(_) | CallError::Guest(_) => "guest",
         };
+        self.fails(family, &reason, false)
+    }
+
+    /// Notes why it fails, and says so once, with when it is tried again where that `may_help`; the answer is that time.
+    fn fails(&mut self, family: &str, reason: &str, may_help: bool) -> Duration {
+        let name = self.core.name();
         let failing = self.failing.get_or_insert_with(|| Failing {
             since: Instant::now(),
             reason: Arc::from(""),
             backoff: Backoff::default(),
         });
         let wait = failing.backoff.pause();
-        self.core.recorder.set_failing(&reason, wait);
-        if failing.reason == reason {
+        self.core.recorder.set_failing(reason, wait);
+        if *failing.reason == *reason {
             tracing::debug!(plugin = name, family, retry_in = ?wait, "{reason}");
         } else {
-            tracing::error!(plugin = name, family, retry_in = ?wait, "{reason}");
+            let again =
+                if may_help { format!("; tried again in {}s", wait.as_secs_f32().ceil()) } else { String::new() };
+            tracing::error!(plugin = name, family, retry_in = ?wait, "{reason}{again}");
+            failing.reason = reason.into();
         }
-        failing.reason = reason;
         // Plugins after this one must not wait for it for ever.
         if self.resources.is_empty() {
             self.core.ledger.report(self.core.index, Vec::new());

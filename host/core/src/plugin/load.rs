@@ -3,7 +3,6 @@
 use super::reload::AfterCommand;
 use super::single_flight::SingleFlight;
 use super::{LOAD_PATIENCE, Plugin, TREE_PATIENCE};
-use crate::backoff::Backoff;
 use crate::calls::Calls;
 use crate::loader::{LoadFailure, Loader};
 use crate::look::matched;
@@ -30,8 +29,7 @@ impl Plugin {
             return Ok(component);
         }
         let name = self.policy().name.to_string();
-        let (mut backoff, mut attempt) = (Backoff::default(), SingleFlight::default());
-        let (mut was_idle, mut said) = (false, String::new());
+        let (mut was_idle, mut attempt) = (false, SingleFlight::default());
         let wake = Arc::clone(&self.core.wake);
         'again: loop {
             let matched = matched_now(&self.calls).await;
@@ -42,7 +40,7 @@ impl Plugin {
                 }
                 was_idle = true;
                 // Why it could not be had when it was needed says nothing of the next time, which may be days later.
-                said.clear();
+                self.failing = None;
                 self.core.recorder.record_alive(self.policy().health.enumerate_every);
                 self.core.ledger.report(self.core.index, Vec::new());
                 self.publish();
@@ -78,7 +76,7 @@ impl Plugin {
                         None => continue 'again,
                     },
                     loaded = &mut load => break loaded,
-                    () = tokio::time::sleep(TELL) => self.tell_what_is_waited_for(&said),
+                    () = tokio::time::sleep(TELL) => self.tell_what_is_waited_for(),
                 }
             };
             if loaded.is_err() && self.waits_for().is_some() {
@@ -89,6 +87,7 @@ impl Plugin {
                 Ok((_, Ok(component))) => {
                     let component = self.calls.loaded(component);
                     tracing::info!(plugin = name, took = ?started.elapsed(), "plugin {name}: loaded");
+                    self.failing = None;
                     return Ok(component);
                 }
                 Ok((stamp, Err(failure))) => (Some(stamp), failure),
@@ -99,23 +98,11 @@ impl Plugin {
                 LoadFailure::Guest(text) => ("guest", text),
                 LoadFailure::Host(text) => ("host", text),
             };
-            self.core.ledger.report(self.core.index, Vec::new());
-            let wait = backoff.pause();
-            self.core.recorder.set_failing(text, wait);
+            // What could not be had may be by then; what is refused or broken is so until an admin changes it.
+            let wait = self.fails(family, text, family == "host");
             self.core.recorder.record_alive(wait);
             if family == "refused" {
                 self.core.recorder.record_refusal(RefusalKind::Load, text);
-            }
-            if said == *text {
-                tracing::debug!(plugin = name, family, retry_in = ?wait, "{said}");
-            } else {
-                // What could not be had may be by then; what is refused or broken is so until an admin changes it.
-                let again = match family {
-                    "host" => format!("; tried again in {}s", wait.as_secs_f32().ceil()),
-                    _ => String::new(),
-                };
-                tracing::error!(plugin = name, family, retry_in = ?wait, "{text}{again}");
-                said.clone_from(text);
             }
             self.tell(&Outcome::NotLoaded(failure)).await;
             let (loader, policy) = (Arc::clone(&self.shared.around.loader), Arc::clone(self.policy()));
@@ -137,14 +124,13 @@ impl Plugin {
         self.shared.around.loader.progress(self.policy())
     }
 
-    /// Notes what is waited for, beside why it `failed` the last time, if it did: an attempt can take longer than the pause before
+    /// Notes what is waited for, beside why it failed the last time, if it did: an attempt can take longer than the pause before
     /// it. Plugins behind this one do not wait for it as well.
-    fn tell_what_is_waited_for(&self, failed: &str) {
+    fn tell_what_is_waited_for(&self) {
         if let Some(what) = self.waits_for() {
-            if failed.is_empty() {
-                self.core.recorder.set_waiting(&what);
-            } else {
-                self.core.recorder.set_retrying(failed, &what);
+            match &self.failing {
+                None => self.core.recorder.set_waiting(&what),
+                Some(failing) => self.core.recorder.set_retrying(&failing.reason, &what),
             }
             self.core.ledger.report(self.core.index, Vec::new());
         }
