@@ -13,7 +13,7 @@ mod single_flight;
 mod status;
 mod survey_reply;
 
-pub(crate) use reload::{Command, ReloadProblem, try_out};
+pub(crate) use reload::{Command, ReloadProblem, keeps_what_is_held, try_out};
 
 use crate::backoff::Backoff;
 use crate::calls::Calls;

@@ -8,6 +8,7 @@ use crate::inventory::Inventory;
 use crate::loader::LoadFailure;
 use crate::look::{FailedLook, Found, calls_for, findings};
 use crate::offer::DeviceList;
+use crate::resource::Core;
 use crate::status::State;
 use crate::survey::Surveyed;
 use devgate_policy::PluginPolicy;
@@ -35,8 +36,6 @@ impl From<LoadFailure> for ReloadProblem {
 
 /// What a running plugin is told.
 pub(crate) enum Command {
-    /// Say whether a switch to what a trial found under this policy would take anything from a consumer.
-    Confirm { policy: Arc<PluginPolicy>, inventory: Inventory, answer: oneshot::Sender<Result<(), ReloadProblem>> },
     /// Switch to these, and to what a trial found by them.
     Switch { calls: Arc<Calls>, found: Found },
     /// Begin anew with what is in force: look for something to do, load, enumerate and ask for health, without waiting. Answers
@@ -58,50 +57,11 @@ impl Plugin {
     /// Does what it is told; the answer is what comes next, if anything changes.
     pub(super) fn handle_command(&mut self, command: Command) -> Option<AfterCommand> {
         match command {
-            Command::Confirm { policy, inventory, answer } => {
-                // Who asked may have gone away; then nothing is switched.
-                drop(answer.send(self.keeps_what_is_held(&policy, &inventory)));
-                return None;
-            }
             Command::Switch { calls, found } => self.switch(calls, found),
             Command::Look { answer } => self.asked.push(answer),
             Command::Leave => return Some(AfterCommand::Leave),
         }
         Some(AfterCommand::Restart)
-    }
-
-    /// Fails where consumers would lose something by a switch.
-    fn keeps_what_is_held(&self, policy: &PluginPolicy, inventory: &Inventory) -> Result<(), ReloadProblem> {
-        let name = self.core.name();
-        let driver = |policy: &PluginPolicy| policy.dra.as_ref().map(|dra| dra.driver.clone());
-        let (was, is) = (driver(self.policy()), driver(policy));
-        if let Some(was) = was.filter(|was| is.as_ref() != Some(was) && self.core.allocations.has_claims(was)) {
-            return Err(ReloadProblem(format!(
-                "plugin {name}: claims have devices of driver {was}, and its pods could not end without it; wait until they are gone, or force it"
-            )));
-        }
-        let held = self.core.ledger.held(self.core.index);
-        let (before, after) = (self.policy().replicas, policy.replicas);
-        // One replica has the unit's own id, several have numbers behind it.
-        let renumbered = before != after && (before == 1 || after < before);
-        let mut lost: Vec<(&UnitId, &'static str)> = Vec::new();
-        for (resource, _, old) in self.units.inventory().all().filter(|(.., unit)| held.contains(&unit.id)) {
-            let new = inventory.get(resource, &old.id);
-            match new {
-                None => lost.push((&old.id, "would not be offered any more")),
-                Some(new) if !new.is_same_hardware(old) => lost.push((&old.id, "would be other hardware")),
-                Some(_) if renumbered => lost.push((&old.id, "would have another id (replicas)")),
-                Some(_) => {}
-            }
-        }
-        let Some((id, what)) = lost.first() else { return Ok(()) };
-        let more = match lost.len() - 1 {
-            0 => String::new(),
-            more => format!(", and {more} more"),
-        };
-        Err(ReloadProblem(format!(
-            "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
-        )))
     }
 
     /// Puts these in force, and offers what a trial found by them.
@@ -222,4 +182,39 @@ pub(crate) async fn try_out(calls: &Calls, before: Inventory) -> Result<Found, R
     let found = asked.await.map_err(FailedLook::from).flatten();
     let findings = found.map_err(|FailedLook { call, error }| failed(call.as_str(), error))?;
     Ok(Found { inventory, rejected: rejected.into_iter().collect(), findings })
+}
+
+/// Fails where consumers would lose something of a plugin by a switch to what a trial found under this policy.
+pub(crate) fn keeps_what_is_held(core: &Core, policy: &PluginPolicy, found: &Inventory) -> Result<(), ReloadProblem> {
+    let (name, calls) = (core.name(), core.calls());
+    let before = &calls.grants.policy;
+    let driver = |policy: &PluginPolicy| policy.dra.as_ref().map(|dra| dra.driver.clone());
+    let (was, is) = (driver(before), driver(policy));
+    if let Some(was) = was.filter(|was| is.as_ref() != Some(was) && core.allocations.has_claims(was)) {
+        return Err(ReloadProblem(format!(
+            "plugin {name}: claims have devices of driver {was}, and its pods could not end without it; wait until they are gone, or force it"
+        )));
+    }
+    let held = core.ledger.held(core.index);
+    // One replica has the unit's own id, several have numbers behind it.
+    let renumbered = before.replicas != policy.replicas && (before.replicas == 1 || policy.replicas < before.replicas);
+    let mut lost: Vec<(UnitId, &'static str)> = Vec::new();
+    for (resource, shown) in core.shown.all() {
+        for old in shown.pool.units.iter().filter(|unit| held.contains(&unit.id)) {
+            match found.get(&resource, &old.id) {
+                None => lost.push((old.id.clone(), "would not be offered any more")),
+                Some(new) if !new.is_same_hardware(old) => lost.push((old.id.clone(), "would be other hardware")),
+                Some(_) if renumbered => lost.push((old.id.clone(), "would have another id (replicas)")),
+                Some(_) => {}
+            }
+        }
+    }
+    let Some((id, what)) = lost.first() else { return Ok(()) };
+    let more = match lost.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Err(ReloadProblem(format!(
+        "plugin {name}: device {id}, which a pod may hold, {what}{more}; wait until its pods are gone, or force it"
+    )))
 }

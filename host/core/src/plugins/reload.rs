@@ -16,7 +16,8 @@ use crate::inventory::Inventory;
 use crate::ledger::PluginIndex;
 use crate::loader::LoadFailure;
 use crate::look::{Found, matched};
-use crate::plugin::{Command, ReloadProblem, try_out};
+use crate::plugin::{Command, ReloadProblem, keeps_what_is_held, try_out};
+use crate::resource::Core;
 use crate::unit_table::Snapshot;
 use devgate_policy::{PluginPolicy, Policy};
 use devgate_types::{PluginName, ResourceName, UnitId};
@@ -24,7 +25,6 @@ use fewer::Tally;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
 
 /// What loading and trying one plugin may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -75,8 +75,6 @@ struct Trial {
     calls: Arc<Calls>,
     /// What it finds, once it has been tried.
     found: Found,
-    /// Whether it runs already.
-    runs: bool,
 }
 
 /// What `work` comes to; an error says what was not done.
@@ -117,9 +115,8 @@ impl Plugins {
         // Seconds may have passed, in which pods began.
         if problems.is_empty() && !forced {
             problems.extend(reloaded.gone.iter().filter_map(|name| self.still_held(name)));
-            for trial in trials.iter().filter(|trial| trial.runs) {
-                problems.extend(self.confirm(trial).await.err().map(|ReloadProblem(problem)| problem));
-            }
+            let confirmed = trials.iter().map(|trial| self.confirm(trial, forced));
+            problems.extend(confirmed.filter_map(|confirmed| Some(confirmed.err()?.0)));
         }
         if !problems.is_empty() {
             return Err(NotReloaded(problems));
@@ -158,7 +155,6 @@ impl Plugins {
                 // Whatever it refuses is noted where its predecessor's is.
                 calls: self.calls(new, running.map(|running| &running.calls)),
                 found: Found::default(),
-                runs: running.is_some(),
             });
         }
         let gone = self.running.keys().filter(|name| !policy.plugins.contains_key(*name));
@@ -214,31 +210,28 @@ impl Plugins {
         let pools = self.shown(name).map(|(resource, shown)| (resource, shown.pool.clone())).collect();
         let before = Inventory { pools, ..Inventory::default() };
         trial.found = in_time(name, what, try_out(&trial.calls, before)).await??;
-        match trial.runs {
-            false => self.takes_up(name, &trial.found.inventory),
-            true if forced => Ok(()),
-            true => self.confirm(trial).await,
-        }
+        self.confirm(trial, forced)
+    }
+
+    /// A plugin that runs.
+    fn core(&self, name: &PluginName) -> Option<Arc<Core>> {
+        let index = self.running.get(name)?.index;
+        self.shared.registry.plugins().into_iter().find(|core| core.index == index)
     }
 
     /// What a plugin offers, if it runs.
     fn shown(&self, name: &PluginName) -> impl Iterator<Item = (ResourceName, Arc<Snapshot>)> + use<> {
-        let index = self.running.get(name).map(|running| running.index);
-        let core = self.shared.registry.plugins().into_iter().find(|core| Some(core.index) == index);
-        core.into_iter().flat_map(|core| core.shown.all())
+        self.core(name).into_iter().flat_map(|core| core.shown.all())
     }
 
-    /// Whether a plugin that runs would keep all that consumers have of it.
-    async fn confirm(&self, trial: &Trial) -> Result<(), ReloadProblem> {
-        let (policy, inventory) = (Arc::clone(&trial.calls.grants.policy), trial.found.inventory.clone());
-        let (answer, answered) = oneshot::channel();
-        let asked = async {
-            let running = self.running.get(&trial.name)?;
-            running.commands.send(Command::Confirm { policy, inventory, answer }).await.ok()?;
-            answered.await.ok()
-        };
-        let ended = || ReloadProblem(format!("plugin {}: its task has ended", trial.name));
-        in_time(&trial.name, "did not answer", asked).await?.ok_or_else(ended)?
+    /// Whether consumers would keep all that they have of it.
+    fn confirm(&self, trial: &Trial, forced: bool) -> Result<(), ReloadProblem> {
+        let found = &trial.found.inventory;
+        match self.core(&trial.name) {
+            None => self.takes_up(&trial.name, found),
+            Some(_) if forced => Ok(()),
+            Some(core) => keeps_what_is_held(&core, &trial.calls.grants.policy, found),
+        }
     }
 
     /// Whether a plugin that comes back while pods hold what it gave offers that as it did: no other plugin would look after it, and
