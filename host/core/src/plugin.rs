@@ -203,10 +203,7 @@ impl Plugin {
                 self.tell(&failed.unwrap_or(Outcome::Answered)).await;
                 let due = debounce.due().map_or(next_look, |due| due.min(next_look));
                 tokio::select! {
-                    Some(command) = self.commands.recv() => match self.handle_command(command) {
-                        Some(turn) => return turn,
-                        None => continue,
-                    },
+                    Some(command) = self.commands.recv() => return self.handle_command(command),
                     () = tokio::time::sleep_until(due.into()) => {}
                     asked = self.core.wake.asked() => {
                         debounce.ask(asked, Instant::now());

@@ -31,7 +31,7 @@ impl Plugin {
         let name = self.policy().name.to_string();
         let (mut was_idle, mut attempt) = (false, SingleFlight::default());
         let wake = Arc::clone(&self.core.wake);
-        'again: loop {
+        loop {
             let matched = matched_now(&self.calls).await;
             if self.is_idle(&matched) {
                 self.core.recorder.set_state(State::Idle);
@@ -70,11 +70,7 @@ impl Plugin {
                 tokio::select! {
                     // A caller that asks for a look before the first one waits for that one, and not for one more.
                     biased;
-                    Some(command) = self.commands.recv() => match self.handle_command(command) {
-                        Some(turn) => return Err(turn),
-                        // What is under way goes on, and is waited for again.
-                        None => continue 'again,
-                    },
+                    Some(command) = self.commands.recv() => return Err(self.handle_command(command)),
                     loaded = &mut load => break loaded,
                     () = tokio::time::sleep(TELL) => self.tell_what_is_waited_for(),
                 }
@@ -136,21 +132,12 @@ impl Plugin {
         }
     }
 
-    /// Does what it is told for so long, or until it is woken.
+    /// Waits for so long, until it is woken, or until it is told something.
     async fn wait_for_commands(&mut self, pause: Duration, woken: impl Future<Output = ()>) -> Option<AfterCommand> {
-        let end = tokio::time::Instant::now() + pause;
-        tokio::pin!(woken);
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep_until(end) => return None,
-                () = &mut woken => return None,
-                Some(command) = self.commands.recv() => {
-                    if let Some(turn) = self.handle_command(command) {
-                        return Some(turn);
-                    }
-                }
-            }
-            self.publish();
+        tokio::select! {
+            () = tokio::time::sleep(pause) => None,
+            () = woken => None,
+            Some(command) = self.commands.recv() => Some(self.handle_command(command)),
         }
     }
 

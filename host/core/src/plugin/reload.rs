@@ -54,14 +54,14 @@ pub(super) enum AfterCommand {
 }
 
 impl Plugin {
-    /// Does what it is told; the answer is what comes next, if anything changes.
-    pub(super) fn handle_command(&mut self, command: Command) -> Option<AfterCommand> {
+    /// Does what it is told; the answer is what comes next.
+    pub(super) fn handle_command(&mut self, command: Command) -> AfterCommand {
         match command {
             Command::Switch { calls, found } => self.switch(calls, found),
             Command::Look { answer } => self.asked.push(answer),
-            Command::Leave => return Some(AfterCommand::Leave),
+            Command::Leave => return AfterCommand::Leave,
         }
-        Some(AfterCommand::Restart)
+        AfterCommand::Restart
     }
 
     /// Puts these in force, and offers what a trial found by them.
