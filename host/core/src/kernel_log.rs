@@ -189,19 +189,16 @@ impl MatchedLines {
         if rest.next().is_none() {
             reached = kept.last.map(|last| (last, AFTER_ALL));
         }
+        let at = |(line, pattern)| format!("{}.{line}.{pattern}", self.era(&kept));
         Ok(LogBatch {
             events,
-            cursor: reached.or(after).map_or_else(String::new, |place| self.cursor(&kept, place)),
+            cursor: reached.or(after).map_or_else(String::new, at),
             gap: foreign || kept.has_lost_since(after),
         })
     }
 
     fn era(&self, kept: &Kept) -> String {
         format!("{}{}", self.boot, if kept.by_time { "t" } else { "" })
-    }
-
-    fn cursor(&self, kept: &Kept, (line, pattern): Place) -> String {
-        format!("{}.{line}.{pattern}", self.era(kept))
     }
 
     /// The place that a cursor stands for; nothing for the start, and for one of another boot.

@@ -52,14 +52,14 @@ impl Plugin {
             let resource = known.map_or_else(new, Arc::clone);
             // What is known of the same units stands.
             let before = known.map(|known| known.snapshot()).filter(|before| before.pool.units == pool.units);
-            let (topology, told) = before.map_or_else(
-                || {
+            let (topology, told) = match before {
+                Some(before) => (Arc::clone(&before.topology), before.told.clone()),
+                None => {
                     let node = &self.calls.grants.node;
                     let tell = |scheduled: &Scheduled| Arc::new(scheduled.tell(core.name(), node, name, pool));
                     (Arc::new(Topology::of(&pool.units)), resource.scheduled.as_ref().map(tell))
-                },
-                |before| (Arc::clone(&before.topology), before.told.clone()),
-            );
+                }
+            };
             let snapshot = self.units.snapshot(pool, topology, told);
             let taken = core.allocations.taken_by_others(name);
             let mut list = DeviceList::default();
