@@ -5,15 +5,13 @@ mod allowed;
 mod bases;
 mod choices;
 mod null_values;
-#[cfg(test)]
-mod page;
 mod pod_rights;
 pub(crate) mod profiles;
 mod render;
-#[cfg(test)]
-mod rules;
 mod selectors;
 mod sockets;
+#[cfg(test)]
+mod tests;
 mod values;
 mod versions;
 
@@ -102,18 +100,4 @@ fn work(name: &str) -> Result<PathBuf> {
     }
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_chart_has_the_version_of_devgate() {
-        let text = std::fs::read_to_string(chart().join("Chart.yaml")).unwrap();
-        let chart: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
-        for key in ["version", "appVersion"] {
-            assert_eq!(chart[key], env!("CARGO_PKG_VERSION"), "{key}");
-        }
-    }
 }

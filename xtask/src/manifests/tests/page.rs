@@ -1,8 +1,8 @@
 //! The table of overlays and profiles in docs/install.md: what is chosen how, and by which Kubernetes it is taken.
 
-use super::allowed;
-use super::choices::{AGENT, NEWEST, OLDEST, OVERLAYS};
-use super::profiles::PROFILES;
+use crate::manifests::allowed;
+use crate::manifests::choices::{AGENT, NEWEST, OLDEST, OVERLAYS};
+use crate::manifests::profiles::PROFILES;
 use crate::workspace::root;
 use std::fmt::Write as _;
 

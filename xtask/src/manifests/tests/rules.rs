@@ -1,6 +1,6 @@
 //! The alerts of deploy/monitoring in the chart, which gives them to the Prometheus operator.
 
-use super::chart;
+use crate::manifests::chart;
 use crate::workspace::root;
 
 /// Set to write the file anew instead of comparing it.
