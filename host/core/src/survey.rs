@@ -235,7 +235,7 @@ impl Look {
         Surveyed {
             found: is_answered.then(found),
             // Nothing is unused where nothing is offered at all, which the outcome explains.
-            unused: is_answered.then(|| unused(&self.grants, inventory)).unwrap_or_default(),
+            unused: if is_answered { unused(&self.grants, inventory) } else { Vec::new() },
             rejected: self.rejected.iter().cloned().collect(),
             lines: self.log_capture.lines(),
             ..Surveyed::of(&self.grants.policy, self.outcome, &self.units, &others)
