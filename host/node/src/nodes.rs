@@ -3,7 +3,7 @@
 use crate::error::found;
 use crate::kernel_log::plain;
 use crate::node::Node;
-use crate::path::problem;
+use crate::path::{follow, problem};
 use crate::tree::Kind;
 use crate::{DevicePath, NodeChanged, ReadError};
 use devgate_types::{NodeKind, NodeNumber};
@@ -110,12 +110,27 @@ impl Node {
         self.device_at(directory, &target).ok()
     }
 
-    /// The node that a path under `/dev` leads to, through whatever links: for paths that other programs told the
-    /// kernel (`/dev/mapper/vg-root`), never for what is given away.
+    /// The node that a path under `/dev` leads to, through at most eight links, all of them under `/dev`: for paths
+    /// that other programs told the kernel (`/dev/mapper/vg-root`), never for what is given away.
     pub(crate) fn node_behind(&self, path: &str) -> Option<NodeNumber> {
-        // What is elsewhere may be on a network that does not answer.
-        let path = Some(path).filter(|path| path.starts_with("/dev/"))?;
-        Some(self.node_at(&self.resolve(path).ok()?).ok()?.number)
+        let mut relative = path.strip_prefix('/')?.to_owned();
+        for _ in 0..=8 {
+            if problem(&relative).is_some() || !relative.starts_with("dev/") {
+                return None;
+            }
+            match self.tree().stat(&relative).ok()? {
+                Kind::Node(number) => return Some(number),
+                Kind::Link => {
+                    let target = self.tree().link(&relative).ok()?;
+                    relative = match target.strip_prefix('/') {
+                        Some(absolute) => absolute.to_owned(),
+                        None => follow(crate::path::above(&relative)?, &target)?,
+                    };
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 }
 
