@@ -276,11 +276,11 @@ impl Ledger {
 
     /// Units that were handed out have other nodes by now, and their consumers find them: these are held instead. Returns the ids of
     /// which that cannot be, as something else is held that cannot be beside it; they stay held as they were.
-    pub(crate) fn follow(&self, index: PluginIndex, moved: Vec<Footprint>) -> Vec<UnitId> {
+    pub(crate) fn follow(&self, index: PluginIndex, moved: Vec<Footprint>) -> HashSet<UnitId> {
         let mut plugins = self.lock();
         let mut occupancy = Occupancy::default();
-        let moves =
-            |at: usize, id: &UnitId| PluginIndex(at) == index && moved.iter().any(|footprint| footprint.id == *id);
+        let moving: HashSet<_> = moved.iter().map(|footprint| &footprint.id).collect();
+        let moves = |at: usize, id: &UnitId| PluginIndex(at) == index && moving.contains(id);
         for (at, entry) in plugins.iter().enumerate() {
             for footprint in entry.held.values().filter(|footprint| !moves(at, &footprint.id)) {
                 occupancy.add(Owner::held(&entry.name, footprint));
@@ -295,7 +295,7 @@ impl Ledger {
             occupancy.add(owner);
             None
         });
-        let refused: Vec<_> = refused.collect();
+        let refused: HashSet<_> = refused.collect();
         drop(occupancy);
         if let Some(entry) = plugins.get_mut(index.0) {
             for footprint in moved.into_iter().filter(|footprint| !refused.contains(&footprint.id)) {

@@ -117,8 +117,8 @@ impl Plugin {
     }
 
     fn log_difference(&self, new: &Inventory) {
-        let ids = |inventory: &Inventory| inventory.units().map(|unit| unit.id.clone()).collect::<HashSet<_>>();
-        let (before, after) = (ids(self.units.inventory()), ids(new));
+        let [before, after] =
+            [self.units.inventory(), new].map(|all| all.units().map(|unit| &unit.id).collect::<HashSet<_>>());
         let (added, removed) = (after.difference(&before).count(), before.difference(&after).count());
         let left = new.left.len();
         if added == 0 && removed == 0 && left == self.units.inventory().left.len() {

@@ -16,7 +16,7 @@ const LATELY: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStatus {
     /// Which calls.
-    #[serde(with = "Word")]
+    #[serde(with = "word")]
     pub call: CallKind,
     /// How many.
     pub count: u64,
@@ -49,7 +49,7 @@ pub struct Edge {
     /// The policy's key.
     pub limit: String,
     /// The call that did.
-    #[serde(with = "Word")]
+    #[serde(with = "word")]
     pub call: CallKind,
     /// What it used, in the limit's unit: microseconds, bytes, or a count.
     pub used: u64,
@@ -87,16 +87,19 @@ impl Used {
 }
 
 /// Which call it is, as a word.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "CallKind", rename_all = "kebab-case")]
-enum Word {
-    Enumerate,
-    Health,
-    Allocate,
-    Choose,
-    Prepare,
-    Release,
-    Examine,
+mod word {
+    use devgate_types::component::CallKind;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(call: &CallKind, to: S) -> Result<S::Ok, S::Error> {
+        call.as_str().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CallKind, D::Error> {
+        let word = String::deserialize(from)?;
+        let known = CallKind::ALL.into_iter().find(|known| known.as_str() == word);
+        known.ok_or_else(|| D::Error::custom(format!("\"{word}\" is no call")))
+    }
 }
 
 /// All calls of one component.
