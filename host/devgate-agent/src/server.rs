@@ -26,9 +26,9 @@ use tokio::time::timeout;
 
 const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
 /// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(30);
+pub(crate) const ANSWER: Duration = Duration::from_secs(30);
 /// How long an answer may take about a claim, for which the kubelet waits, and about what the cluster is told of the host.
-const SHORT: Duration = Duration::from_secs(10);
+pub(crate) const SHORT: Duration = Duration::from_secs(10);
 /// The longest answer about one object, in bytes: the API server keeps none of more than 3 MiB.
 const OBJECT: usize = 4 << 20;
 
@@ -43,9 +43,9 @@ impl Server {
         Self { client }
     }
 
-    pub(crate) async fn node(&self, name: &str) -> Result<Node, Failure> {
+    pub(crate) async fn node(&self, name: &str, within: Duration) -> Result<Node, Failure> {
         let request = Request::new("/api/v1/nodes").get(name, &GetParams::default());
-        self.ask("read node", request, SHORT, OBJECT).await
+        self.ask("read node", request, within, OBJECT).await
     }
 
     /// Which version it is.

@@ -1,7 +1,7 @@
 //! One request to the API server, and what its answer means.
 
 use super::{Driver, Publisher};
-use crate::server::{Failure, Kind};
+use crate::server::{ANSWER, Failure, Kind};
 use crate::slices::{Next, Pool, Seen, body, kept, missing};
 use devgate_agent_protocol::COUNTERS;
 use k8s_openapi::api::resource::v1::ResourceSlice;
@@ -51,7 +51,7 @@ impl Publisher {
             return self.go_on(name, until);
         }
         let Some(uid) = self.node_uid.clone() else {
-            return match self.server.node(&self.node).await {
+            return match self.server.node(&self.node, ANSWER).await {
                 Ok(node) if node.metadata.uid.is_some() => self.node_uid = node.metadata.uid,
                 Ok(_) => self.failed(name, &Failure::nonsense("read node", "it has no uid")),
                 Err(failure) => self.failed(name, &failure),

@@ -2,7 +2,7 @@
 
 use super::{ANSWER, Failure, Kind, Pace, SLICES, Server};
 use crate::slices::Seen;
-use devgate_agent_protocol::Lines;
+use devgate_agent_protocol::{LineError, Lines, MAX_LINE};
 use http_body_util::BodyExt as _;
 use k8s_openapi::List;
 use k8s_openapi::api::resource::v1::ResourceSlice;
@@ -14,6 +14,8 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::io::StreamReader;
 
+/// What a failure of it is of.
+const WHAT: &str = "watch slices";
 /// Slices of a page of the list, and the longest page in bytes.
 const PAGE: u32 = 8;
 const LONGEST: usize = 32 << 20;
@@ -120,7 +122,6 @@ impl Watch {
 
     /// Tells what happens from a version on, which it counts on, until the watch ends.
     async fn follow(&mut self, version: &mut String) -> Result<(), Failure> {
-        const WHAT: &str = "watch slices";
         self.pace.wait().await;
         let params = WatchParams { field_selector: Some(self.fields.clone()), ..WatchParams::default() };
         let request = Request::new(SLICES).watch(&params.timeout(WATCH), version);
@@ -142,7 +143,7 @@ impl Watch {
             let line = match timeout(SILENT, lines.next::<WatchEvent<ResourceSlice>>()).await {
                 Ok(Ok(Some(line))) => line,
                 Ok(Ok(None)) | Err(_) => return Ok(()),
-                Ok(Err(why)) => return Err(Failure::unreachable(WHAT, &why)),
+                Ok(Err(why)) => return broken(why).map_or(Ok(()), Err),
             };
             let event = match line {
                 WatchEvent::Added(slice) | WatchEvent::Modified(slice) => Event::Changed(Seen::of(slice)),
@@ -161,4 +162,17 @@ impl Watch {
             }
         }
     }
+}
+
+/// What is wrong with what came; nothing where it only ended, and is asked for again from there.
+fn broken(why: LineError) -> Option<Failure> {
+    Some(match why {
+        LineError::Malformed(why) => Failure::nonsense(WHAT, why),
+        LineError::TooLong => Failure::nonsense(WHAT, format_args!("an event of more than {MAX_LINE} bytes")),
+        LineError::Io(why) if why.kind() == io::ErrorKind::UnexpectedEof => return None,
+        LineError::Io(why) => match why.get_ref() {
+            Some(inner) => Failure::unreachable(WHAT, inner),
+            None => Failure::unreachable(WHAT, &why),
+        },
+    })
 }

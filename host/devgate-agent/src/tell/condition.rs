@@ -2,7 +2,7 @@
 
 use super::note::{LONGEST, bounded};
 use super::told::{Holding, camel};
-use crate::server::{Failure, Server};
+use crate::server::{Failure, SHORT, Server};
 use devgate_agent_protocol::Judged;
 use devgate_types::Bucket;
 use k8s_openapi::api::core::v1::{self, Node};
@@ -119,9 +119,11 @@ impl NodeCondition {
 
     /// Writes it over one that is there and is meant, if that is still as it was read.
     async fn write_over(&mut self, is_meant: impl Fn(&v1::NodeCondition) -> bool, says: Says) -> Result<(), Failure> {
-        let node = self.server.node(&self.node).await?;
+        let node = self.server.node(&self.node, SHORT).await?;
         if of(&node).is_some_and(is_meant) {
-            self.write(says, node.metadata.resource_version.as_deref()).await?;
+            let version = node.metadata.resource_version.as_deref();
+            let version = version.ok_or_else(|| Failure::nonsense("read node", "it has no resourceVersion"))?;
+            self.write(says, Some(version)).await?;
         }
         Ok(())
     }
@@ -130,16 +132,15 @@ impl NodeCondition {
         // Of one from before, also of an earlier agent, it stays since when it is so.
         let before = match &self.written {
             Some(written) => Some(written.says.status.to_owned()),
-            None => of(&self.server.node(&self.node).await?).map(|there| there.status.clone()),
+            None => of(&self.server.node(&self.node, SHORT).await?).map(|there| there.status.clone()),
         };
         let heartbeat = json!(Time(Timestamp::now()));
         let Says { status, reason, message } = &says;
-        let mut condition = json!({"type": TYPE, "status": status, "reason": reason, "message": message});
-        if let Some(fields) = condition.as_object_mut() {
-            fields.insert("lastHeartbeatTime".to_owned(), heartbeat.clone());
-            if before.as_deref() != Some(says.status) {
-                fields.insert("lastTransitionTime".to_owned(), heartbeat.clone());
-            }
+        let mut condition = json!({
+            "type": TYPE, "status": status, "reason": reason, "message": message, "lastHeartbeatTime": heartbeat,
+        });
+        if let Some(fields) = condition.as_object_mut().filter(|_| before.as_deref() != Some(says.status)) {
+            fields.insert("lastTransitionTime".to_owned(), heartbeat.clone());
         }
         let metadata = version.map_or_else(|| json!({}), |version| json!({"resourceVersion": version}));
         let patch = json!({"metadata": metadata, "status": {"conditions": [condition]}});
