@@ -120,7 +120,9 @@ mod tests {
         let calls = |text: &String, call: &str| text.split(call).skip(1).filter_map(literal).collect::<Vec<_>>();
         let found: BTreeSet<_> = sources
             .iter()
-            .flat_map(|text| [".finds(", ".finds_at(", "Finding::new("].map(|call| calls(text, call)))
+            .flat_map(|text| {
+                [".finds(", ".finds_at(", "Finding::new(", "find(policy, reports, "].map(|call| calls(text, call))
+            })
             .flatten()
             .collect();
         assert!(found.len() > 25, "{found:?}");

@@ -19,7 +19,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 /// Runs the command.
 pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<u8> {
     loop {
-        let asked = ask::block_on(ask::ask(&args.host.status_socket))?;
+        let asked = ask::block_on(ask::ask(&args.host.status_socket)).flatten();
         if !args.watch {
             let report = asked?;
             show(&report, args)?;

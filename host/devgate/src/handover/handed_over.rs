@@ -3,6 +3,7 @@
 use crate::cli::RunArgs;
 use crate::confinement::Fence;
 use crate::policy::{self, Texts};
+use anyhow::Context as _;
 use devgate_core::StateDirLock;
 use devgate_policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -123,8 +124,8 @@ impl HandedOver {
     /// Begins this process anew, as a standby. Returns only where that fails.
     pub(crate) fn begin_anew() -> anyhow::Error {
         let begin = |program| Command::new(program).args(std::env::args_os().skip(1)).exec();
-        let failed = std::env::current_exe().map_or_else(|error| error, begin);
-        anyhow::Error::from(failed).context("begin anew, to stand by")
+        let program = std::env::current_exe().context("this program");
+        program.map_or_else(|error| error, |program| begin(program).into()).context("begin anew, to stand by")
     }
 }
 

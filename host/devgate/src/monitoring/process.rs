@@ -12,14 +12,20 @@ pub(super) type Usage = Vec<(&'static str, f64)>;
 
 /// Of this process, now. The memory that it may use is that of its container or service.
 pub(super) fn now() -> Usage {
+    let limit = devgate_runner::memory_limit().map(|limit| limit.0);
+    named([resident(), limit, descriptors(), getrlimit(Resource::Nofile).current], processor())
+}
+
+/// Memory and its limit, descriptors and their limit, and seconds of the processor.
+pub(super) fn named([resident, limit, open, most]: [Option<u64>; 4], seconds: f64) -> Usage {
     let numbers = [
-        ("process_resident_memory_bytes", resident()),
-        ("devgate_memory_limit_bytes", devgate_runner::memory_limit().map(|limit| limit.0)),
-        ("process_open_fds", descriptors()),
-        ("process_max_fds", getrlimit(Resource::Nofile).current),
+        ("process_resident_memory_bytes", resident),
+        ("devgate_memory_limit_bytes", limit),
+        ("process_open_fds", open),
+        ("process_max_fds", most),
     ];
     let known = numbers.into_iter().filter_map(|(name, number)| Some((name, float(number?))));
-    known.chain([("process_cpu_seconds_total", processor())]).collect()
+    known.chain([("process_cpu_seconds_total", seconds)]).collect()
 }
 
 fn resident() -> Option<u64> {

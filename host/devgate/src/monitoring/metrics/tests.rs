@@ -124,13 +124,7 @@ pub(crate) fn one() -> Report {
 }
 
 fn usage() -> Usage {
-    vec![
-        ("process_resident_memory_bytes", float(40 << 20)),
-        ("devgate_memory_limit_bytes", float(128 << 20)),
-        ("process_open_fds", 31.0),
-        ("process_max_fds", float(1 << 20)),
-        ("process_cpu_seconds_total", 12.5),
-    ]
+    crate::monitoring::process::named([40 << 20, 128 << 20, 31, 1 << 20].map(Some), 12.5)
 }
 
 fn all(report: &Report) -> String {
