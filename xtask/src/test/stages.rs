@@ -123,8 +123,10 @@ fn in_all() -> Result<Outcome> {
     // From an empty folder to a container, as who has a release alone.
     let mut tests = cargo();
     tests.args(["test", WHOLE, "--locked", "--test", "e2e", "--"]);
-    tests.args(["new_project::a_project", "new_project::projects", "--show-output"]);
-    process::run(tests.env("DEVGATE_LANGUAGES", names).env("DEVGATE_PROGRAM", shipped()?))?;
+    tests.args(["new_project::a_project", "new_project::projects", "new_project::the_tests_of_a_project"]);
+    tests.args(["traps::what_ends_a_call_in_go", "--show-output"]);
+    tests.env("DEVGATE_LANGUAGES", names).env("DEVGATE_PROGRAM", shipped()?);
+    process::run(languages::offer_go(&mut tests)?)?;
     Ok(Outcome::Passed)
 }
 
