@@ -46,8 +46,8 @@ pub struct Holders {
 }
 
 /// What the source has given away by its own records, and the paths of the nodes that went with it, where they say which: those of all
-/// ids of one container together.
-pub type Records = BTreeMap<Offered, BTreeSet<String>>;
+/// ids of one container together, which are as many as there are ids, so that all of these have one set.
+pub type Records = BTreeMap<Offered, Arc<BTreeSet<String>>>;
 
 /// A source of [`Holders`], and its reader.
 #[must_use]

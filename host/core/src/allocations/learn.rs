@@ -16,7 +16,7 @@ use crate::units::PoolRecord;
 use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why nothing is given where the file was lost for this reason, until the kubelet has told. For people.
@@ -60,7 +60,7 @@ pub(crate) async fn learn(
         Ok(told) = newest.wait_for(Option::is_some) => {
             if let Some(holders) = &*told {
                 // What these are made of says the plugin that lists them.
-                let seen = holders.seen.keys().map(|offered| (offered.clone(), BTreeSet::new()));
+                let seen = holders.seen.keys().map(|offered| (offered.clone(), Arc::default()));
                 allocations.learn_records(&seen.collect(), &node, is_ours);
             }
         }

@@ -81,7 +81,7 @@ async fn save(allocations: &Allocations, noted: crate::allocations::note::Noted)
 fn records(of: &[(&str, &str, &[&str])]) -> crate::Records {
     let one = |(resource, id, paths): &(&str, &str, &[&str])| {
         let key = (devgate_types::ResourceName::try_new(resource).unwrap(), (*id).to_owned());
-        (key, paths.iter().map(ToString::to_string).collect())
+        (key, Arc::new(paths.iter().map(ToString::to_string).collect()))
     };
     of.iter().map(one).collect()
 }

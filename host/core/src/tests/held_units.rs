@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use devgate_types::{CallError, Edits, Failure, FailureKind, ResourceName, Unit};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
 pub(super) const GPU: &str = "fake.com/gpu";
@@ -67,7 +67,7 @@ impl Pods {
         if !told.no_records {
             let ids = told.held.union(&told.recorded);
             let key = |id: &String| (ResourceName::try_new(GPU).unwrap(), id.clone());
-            source.tell_records(ids.map(|id| (key(id), BTreeSet::new())).collect());
+            source.tell_records(ids.map(|id| (key(id), Arc::default())).collect());
         }
         for poll in 1.. {
             let asked = tokio::time::timeout(Duration::from_millis(20), source.asked()).await;

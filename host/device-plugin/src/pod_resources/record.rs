@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -136,7 +137,7 @@ pub(super) fn parse(text: &[u8]) -> Result<(Records, Uids), serde_json::Error> {
         let Ok(resource) = ResourceName::try_new(&entry.resource_name) else {
             continue;
         };
-        let paths = paths(&entry.alloc_resp);
+        let paths = Arc::new(paths(&entry.alloc_resp));
         let lists = match entry.device_ids {
             DeviceIds::List(list) => vec![list],
             DeviceIds::Nodes(nodes) => nodes.into_values().collect(),
@@ -146,7 +147,11 @@ pub(super) fn parse(text: &[u8]) -> Result<(Records, Uids), serde_json::Error> {
             if let Some(uid) = entry.pod_uid.as_str() {
                 uids.insert(offered.clone(), uid.to_owned());
             }
-            ids.entry(offered).or_default().extend(paths.iter().cloned());
+            let all = ids.entry(offered).or_insert_with(|| Arc::clone(&paths));
+            // Several containers of a pod may have it.
+            if !Arc::ptr_eq(all, &paths) {
+                Arc::make_mut(all).extend(paths.iter().cloned());
+            }
         }
     }
     Ok((ids, uids))
@@ -192,13 +197,22 @@ mod tests {
             ..api::ContainerAllocateResponse::default()
         };
         let answer = STANDARD.encode(answer.encode_to_vec());
-        let of = |answer: &str| {
-            let entry = format!(r#"{{"ResourceName":"a.b/c","DeviceIDs":{{"0":["x"]}},"AllocResp":"{answer}"}}"#);
-            let records = parse(format!(r#"{{"Data":{{"PodDeviceEntries":[{entry}]}}}}"#).as_bytes()).unwrap();
-            records.0.into_values().flatten().collect::<Vec<_>>()
+        let of = |answers: &[&str]| {
+            let entry = |answer: &&str| {
+                format!(r#"{{"ResourceName":"a.b/c","DeviceIDs":{{"0":["x","y"]}},"AllocResp":"{answer}"}}"#)
+            };
+            let entries: Vec<_> = answers.iter().map(entry).collect();
+            let file = format!(r#"{{"Data":{{"PodDeviceEntries":[{}]}}}}"#, entries.join(","));
+            let mut records = parse(file.as_bytes()).unwrap().0.into_values();
+            let [x, y] = [records.next().unwrap(), records.next().unwrap()];
+            assert_eq!(x, y);
+            // Of a thousand ids of one container each has a thousand paths.
+            assert_eq!(Arc::ptr_eq(&x, &y), answers.len() == 1);
+            Arc::unwrap_or_clone(x).into_iter().collect::<Vec<_>>()
         };
-        assert_eq!(of(&answer), ["/dev/outside"]);
-        assert_eq!((of("no base64"), of("CgYK")), (vec![], vec![]));
+        assert_eq!(of(&[&answer]), ["/dev/outside"]);
+        assert_eq!((of(&["no base64"]), of(&["CgYK"])), (vec![], vec![]));
+        assert_eq!(of(&["", &answer]), ["/dev/outside"], "several containers of a pod may have it");
     }
 
     #[test]
