@@ -15,11 +15,12 @@ use devgate::transfer::LARGEST;
 use devgate::{exit, output, policy};
 use devgate_core::workbench::{ListedPool, ListedUnit, NotGiven, Workbench};
 use devgate_policy::PluginPolicy;
-use devgate_runner::{LoadRequest, Programs, Runners};
+use devgate_runner::{CodeCache, LoadRequest, Programs, Runners};
 use devgate_types::component::{Call, CallKind, Component, Profile};
 use devgate_types::{CallError, Origin, Setting, escape};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use traced::{Cost, Question, Said};
 
@@ -69,7 +70,7 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
         limits: plugin.limits.clone(),
         grants: &|interface| plugin.grants(interface),
     };
-    let loaded = Runners::new(Programs::beside_or_own()?, None)?.load(&request);
+    let loaded = Runners::new(Programs::beside_or_own()?, kept())?.load(&request);
     let loaded =
         loaded.map_err(|why| exit::with_code(exit::FOUND, format!("{why}\n  file: {}", args.component.display())))?;
     let injector = Arc::new(FaultInjector::new(Arc::new(loaded)));
@@ -97,6 +98,15 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<u8> {
         Output::Json => output::print_json(&called)?,
     }
     Ok(if called.error.is_some() { exit::FOUND } else { exit::OK })
+}
+
+/// Where this user's machine code is kept between calls: tests make many, and some languages' components take seconds to compile. Nothing
+/// is where there is no such place.
+fn kept() -> Option<CodeCache> {
+    let named = |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))?;
+    std::fs::create_dir_all(&caches).ok()?;
+    CodeCache::among(&caches.join("devgate")).ok()
 }
 
 /// The plugin of the given policy, or of that which the component carries.

@@ -17,6 +17,8 @@ const MAX_TOTAL: u64 = 256 << 20;
 const ENDING: &str = ".code";
 /// What is not finished is called as in all of the state directory (docs/operate.md): a number between these.
 const UNFINISHED: (&str, &str) = (".devgate-", ".new");
+/// For how many seconds another process may still be at it.
+const UNFINISHED_FOR: i64 = 3600;
 
 /// Why nothing is kept: the directory, and what is wrong with it.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +31,7 @@ pub struct CodeCache {
     dir: OwnedFd,
     path: PathBuf,
     most: u64,
-    /// Whether another process keeps code there, so that nothing of it may be removed.
+    /// Whether another process counts on what it keeps there, so that nothing of it may be removed.
     is_shared: AtomicBool,
 }
 
@@ -52,6 +54,17 @@ impl CodeCache {
                 self.remove(&entry.name);
             }
         }
+    }
+
+    /// The same for all processes of a user, each for a moment: what was used least recently goes, and what another one has not finished
+    /// stays.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn among(path: &Path) -> Result<Self, NotCached> {
+        let kept = Self::beside(path)?;
+        kept.is_shared.store(false, Ordering::Relaxed);
+        Ok(kept)
     }
 
     /// The same beside another process that has it: code is added, and nothing removed.
@@ -140,12 +153,13 @@ impl CodeCache {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = (i64::try_from(now.as_secs()).unwrap_or(i64::MAX), i64::MAX);
+        let is_over = |entry: &Entry| entry.name.ends_with(ENDING) || entry.used.0 < now.0 - UNFINISHED_FOR;
         let mut all = self.list().unwrap_or_default();
         all.sort_by_key(|entry| (entry.name == but, entry.used <= now, entry.used));
         let mut sum = 0_u64;
         for entry in all.into_iter().rev() {
             sum = sum.saturating_add(entry.size);
-            if sum > self.most && entry.name.ends_with(ENDING) {
+            if sum > self.most && is_over(&entry) {
                 self.remove(&entry.name);
             }
         }

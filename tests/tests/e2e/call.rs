@@ -3,7 +3,9 @@
 use crate::look::{Said, look};
 use crate::small_node::{GPUS, Place};
 use serde_json::{Value, json};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn call(place: &Place, component: &str, more: &[&str]) -> anyhow::Result<Said> {
     let file = devgate_tests::components()?.join(component);
@@ -45,6 +47,27 @@ fn each_function_answers_what_has_passed_the_gate() -> anyhow::Result<()> {
     );
     let text = with_policy(&place, &["allocate", "0000:00:02.0"])?;
     assert!(text.out.starts_with("node /dev/dri/card1 (rw)\ntook "), "{}", text.out);
+    Ok(())
+}
+
+/// Tests in any language make many calls of one component.
+#[test]
+fn a_component_is_compiled_for_the_first_call_alone() -> anyhow::Result<()> {
+    let (place, caches) = (Place::new(GPUS)?, tempfile::tempdir()?);
+    let look_at = || -> anyhow::Result<_> {
+        let mut command = Command::new(devgate_tests::program(&["call"])?);
+        command.arg("call").arg(devgate_tests::components()?.join("generic.wasm")).args(["enumerate", "--policy"]);
+        command.arg(place.dir().join("policy.yaml")).arg("--node-root").arg(place.dir().join("node.umockdev"));
+        let said = command.env("XDG_CACHE_HOME", caches.path()).output()?;
+        anyhow::ensure!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let kept: Vec<_> = std::fs::read_dir(caches.path().join("devgate"))?.collect::<Result<_, _>>()?;
+        let [file] = kept.as_slice() else { anyhow::bail!("{kept:?}") };
+        let look = file.metadata()?;
+        Ok((file.path(), look.ino(), look.modified()?))
+    };
+    let (first, second) = (look_at()?, look_at()?);
+    assert_eq!((&first.0, first.1), (&second.0, second.1), "it is not written again");
+    assert!(first.2 < second.2, "it is used: {first:?} {second:?}");
     Ok(())
 }
 

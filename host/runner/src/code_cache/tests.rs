@@ -76,6 +76,23 @@ fn what_was_used_least_recently_goes_where_there_is_too_much() {
 }
 
 #[test]
+fn what_another_process_has_not_finished_stays_for_a_while() {
+    let (_root, path) = dir();
+    let mut kept = CodeCache::among(&path).unwrap();
+    kept.most = 250;
+    let unfinished = [".devgate-100000000.new", ".devgate-200000000.new"].map(|name| path.join(name));
+    for (file, hours) in unfinished.iter().zip([0, 2]) {
+        fs::write(file, [1; 200]).unwrap();
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600 + 60);
+        File::options().write(true).open(file).unwrap().set_modified(then).unwrap();
+    }
+    drop(CodeCache::among(&path).unwrap());
+    kept.write(&A, &[1; 60]).unwrap();
+    assert_eq!(unfinished.map(|file| file.exists()), [true, false]);
+    assert!(kept.read(&A).is_some());
+}
+
+#[test]
 fn a_directory_that_others_could_write_in_keeps_nothing() {
     let (_root, path) = dir();
     let kept = CodeCache::open(&path).unwrap();
