@@ -138,6 +138,8 @@ pub(super) fn parse(text: &[u8]) -> Result<(Records, Uids), serde_json::Error> {
             continue;
         };
         let paths = Arc::new(paths(&entry.alloc_resp));
+        // What those have that an entry before it has as well, and that of both: several containers of a pod may have them.
+        let mut both: Option<[Arc<BTreeSet<String>>; 2]> = None;
         let lists = match entry.device_ids {
             DeviceIds::List(list) => vec![list],
             DeviceIds::Nodes(nodes) => nodes.into_values().collect(),
@@ -148,10 +150,12 @@ pub(super) fn parse(text: &[u8]) -> Result<(Records, Uids), serde_json::Error> {
                 uids.insert(offered.clone(), uid.to_owned());
             }
             let all = ids.entry(offered).or_insert_with(|| Arc::clone(&paths));
-            // Several containers of a pod may have it.
-            if !Arc::ptr_eq(all, &paths) {
-                Arc::make_mut(all).extend(paths.iter().cloned());
+            if Arc::ptr_eq(all, &paths) || both.as_ref().is_some_and(|[_, together]| Arc::ptr_eq(all, together)) {
+                continue;
             }
+            let known = both.take().filter(|[before, _]| Arc::ptr_eq(all, before));
+            let [_, together] = both.insert(known.unwrap_or_else(|| [Arc::clone(all), Arc::new(&**all | &*paths)]));
+            *all = Arc::clone(together);
         }
     }
     Ok((ids, uids))
@@ -207,12 +211,34 @@ mod tests {
             let [x, y] = [records.next().unwrap(), records.next().unwrap()];
             assert_eq!(x, y);
             // Of a thousand ids of one container each has a thousand paths.
-            assert_eq!(Arc::ptr_eq(&x, &y), answers.len() == 1);
+            assert!(Arc::ptr_eq(&x, &y));
             Arc::unwrap_or_clone(x).into_iter().collect::<Vec<_>>()
         };
         assert_eq!(of(&[&answer]), ["/dev/outside"]);
         assert_eq!((of(&["no base64"]), of(&["CgYK"])), (vec![], vec![]));
         assert_eq!(of(&["", &answer]), ["/dev/outside"], "several containers of a pod may have it");
+    }
+
+    #[test]
+    fn what_containers_have_together_is_counted_for_those_ids_alone() {
+        let answer = |path: &str| {
+            let device = api::DeviceSpec { host_path: path.to_owned(), ..api::DeviceSpec::default() };
+            let answer = api::ContainerAllocateResponse { devices: vec![device], ..Default::default() };
+            STANDARD.encode(answer.encode_to_vec())
+        };
+        // A device of two NUMA nodes stands beneath both.
+        let entries = [
+            (r#"{"0":["x"]}"#, "/dev/a"),
+            (r#"{"0":["y"]}"#, "/dev/b"),
+            (r#"{"0":["x","y"],"1":["x","z"]}"#, "/dev/c"),
+        ];
+        let entries = entries.map(|(ids, path)| {
+            format!(r#"{{"ResourceName":"a.b/c","DeviceIDs":{ids},"AllocResp":"{}"}}"#, answer(path))
+        });
+        let file = format!(r#"{{"Data":{{"PodDeviceEntries":[{}]}}}}"#, entries.join(","));
+        let records = parse(file.as_bytes()).unwrap().0;
+        let of: Vec<_> = records.values().map(|paths| paths.iter().map(String::as_str).collect::<Vec<_>>()).collect();
+        assert_eq!(of, [vec!["/dev/a", "/dev/c"], vec!["/dev/b", "/dev/c"], vec!["/dev/c"]]);
     }
 
     #[test]
