@@ -32,7 +32,7 @@ pub struct CodeCache {
     path: PathBuf,
     most: u64,
     /// Whether another process counts on what it keeps there, so that nothing of it may be removed.
-    is_shared: AtomicBool,
+    is_of_another: AtomicBool,
 }
 
 impl CodeCache {
@@ -48,7 +48,7 @@ impl CodeCache {
 
     /// Has it for this process alone from now on: what others did not finish is removed.
     pub(crate) fn own(&self) {
-        self.is_shared.store(false, Ordering::Relaxed);
+        self.is_of_another.store(false, Ordering::Relaxed);
         for entry in self.list().unwrap_or_default() {
             if is_unfinished(&entry.name) {
                 self.remove(&entry.name);
@@ -63,7 +63,7 @@ impl CodeCache {
     /// As [`Self::open`].
     pub fn among(path: &Path) -> Result<Self, NotCached> {
         let kept = Self::beside(path)?;
-        kept.is_shared.store(false, Ordering::Relaxed);
+        kept.is_of_another.store(false, Ordering::Relaxed);
         Ok(kept)
     }
 
@@ -85,7 +85,7 @@ impl CodeCache {
             // Who can write there runs in the host.
             return Err(NotCached(shown, format!("{why}; only who devgate runs as may write there")));
         }
-        Ok(Self { dir, path: path.to_owned(), most: MAX_TOTAL, is_shared: AtomicBool::new(true) })
+        Ok(Self { dir, path: path.to_owned(), most: MAX_TOTAL, is_of_another: AtomicBool::new(true) })
     }
 
     /// The code that this build made of this component, whole as it was written. `None` if there is none.
@@ -148,7 +148,7 @@ impl CodeCache {
 
     /// What is used in the future, by a clock that was set back, is the oldest.
     fn evict(&self, but: &str) {
-        if self.is_shared.load(Ordering::Relaxed) {
+        if self.is_of_another.load(Ordering::Relaxed) {
             return;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
