@@ -150,7 +150,8 @@ pub(crate) enum Command {
     /// Call one function of a component, behind the real policy and gate, on a recorded node or this one
     ///
     /// Loads the file in a process of its own, as a host does, and shows what the component answers once it has passed the gate,
-    /// what it said, and what the call took of its limits. For tests in any language, with --output json.
+    /// what it said, and what the call took of its limits. For tests in any language, with --output json. Machine code is kept for the next
+    /// call, in `devgate` of $XDG_CACHE_HOME or ~/.cache.
     #[command(after_help = call::CALL_HELP)]
     Call(CallArgs),
 
