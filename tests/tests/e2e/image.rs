@@ -115,18 +115,28 @@ impl Node {
         format!("--volume={}:{place}", self.dir.path().join(name).display())
     }
 
-    /// Runs `cleanup` in a container of its own, as docs/install.md has it.
+    /// Runs `cleanup` in a container of its own, as docs/install.md has it, and gives its log.
+    ///
+    /// Podman 4.3 itself prints nothing now and then where a container is over at once.
     fn cleanup(&self, more: &[&str]) -> anyhow::Result<String> {
+        let log = self.dir.path().join("cleanup.log");
+        let log_path = format!("--log-opt=path={}", log.display());
         let plugins = self.folder("plugins", "/var/lib/kubelet/device-plugins");
         let pods = self.folder("pods", "/var/lib/kubelet/pod-resources");
         let state = self.folder("state", "/var/lib/devgate");
         let mut arguments = vec!["run", "--rm", "--network=none", "--read-only", "--cap-drop=all"];
         arguments.extend(["--security-opt=no-new-privileges", &plugins, &pods, &state]);
         arguments.extend(["--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"]);
+        arguments.extend(["--log-driver=k8s-file", &log_path]);
         let image = self.image();
         arguments.extend([image.as_str(), "cleanup", "--state"]);
         arguments.extend(more);
-        self.podman(&arguments)
+        let ended = self.podman(&arguments);
+        let said = std::fs::read_to_string(log).unwrap_or_default();
+        match ended {
+            Ok(_) => Ok(said),
+            Err(error) => Err(error.context(said)),
+        }
     }
 
     /// Starts the image as the manifests do, with its own command.

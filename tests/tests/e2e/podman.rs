@@ -65,6 +65,7 @@ impl Podman {
                 fs::create_dir_all(root.join(name))?;
             }
             fs::copy("/usr/bin/busybox", root.join("bin/busybox"))?;
+            fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o777))?;
         }
         let mut chown = Command::new("chown");
         let is_given = chown.args(["-R", "nobody:"]).arg(dir.path().join("nobody")).status()?;
@@ -91,6 +92,7 @@ impl Podman {
         Self::container(podman, &at.join("root"), more, devices, line)
     }
 
+    /// What a container says goes to files in its root: podman 4.3 loses it now and then where the container is over at once.
     fn container(
         mut podman: Command,
         root: &Path,
@@ -104,12 +106,16 @@ impl Podman {
         }
         podman.args(["run", "--rm", "--network=none", "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"]);
         podman.args(more).args(devices.iter().flat_map(|name| ["--device", name]));
-        let said = podman.arg("--rootfs").arg(root).args(["/bin/busybox", "sh", "-c", line]).output()?;
-        Ok(Said {
-            code: said.status.code(),
-            out: String::from_utf8(said.stdout)?,
-            err: String::from_utf8(said.stderr)?,
-        })
+        let files = [root.join("tmp/out"), root.join("tmp/err")];
+        for file in files.iter().filter(|file| file.exists()) {
+            fs::remove_file(file)?;
+        }
+        let line = format!("exec >/tmp/out 2>/tmp/err; {line}");
+        let said = podman.arg("--rootfs").arg(root).args(["/bin/busybox", "sh", "-c", &line]).output()?;
+        // There are no files where no container was started.
+        let [out, err] = files.map(|file| fs::read_to_string(file).unwrap_or_default());
+        let err = String::from_utf8(said.stderr)? + &err;
+        Ok(Said { code: said.status.code(), out: String::from_utf8(said.stdout)? + &out, err })
     }
 }
 
