@@ -16,8 +16,11 @@ use crate::units::PoolRecord;
 use devgate_node::{DevicePath, Node};
 use devgate_policy::PluginPolicy;
 use devgate_types::{ResourceName, escape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// How many paths are noted for the ids of one container at most: any path may be any id's, so each id has all.
+const MAX_PATHS: usize = 128 * 128;
 
 /// Why nothing is given where the file was lost for this reason, until the kubelet has told. For people.
 pub(super) fn untold(why: &str) -> Arc<str> {
@@ -96,6 +99,50 @@ fn unit_of((resource, id): &Offered) -> (Key, bool) {
     (key, base.is_some())
 }
 
+/// The ids of one container and the paths that went with them all.
+struct Container<'a> {
+    ids: usize,
+    paths: &'a BTreeSet<String>,
+    there: Option<There<'a>>,
+}
+
+/// The paths of a container with what is there, and what that reaches.
+struct There<'a> {
+    nodes: Vec<(&'a str, Option<DevicePath>)>,
+    pieces: Vec<DevicePath>,
+}
+
+impl<'a> Container<'a> {
+    /// All of them, by the set that their ids share.
+    fn all(records: &'a Records) -> BTreeMap<*const BTreeSet<String>, Self> {
+        let mut all = BTreeMap::new();
+        for paths in records.values() {
+            let container = all.entry(Arc::as_ptr(paths)).or_insert(Self { ids: 0, paths, there: None });
+            container.ids += 1;
+        }
+        all
+    }
+
+    /// Whether each id can be noted with all paths. Where not, of ours nothing but the id is known until its plugin lists it, and of
+    /// others' the first stands for all: they end together.
+    fn has_few(&self) -> bool {
+        self.ids.saturating_mul(self.paths.len()) <= MAX_PATHS
+    }
+
+    /// Looks at what is there, once for all ids.
+    fn look(&mut self, node: &Node) -> &There<'a> {
+        // A container that starts again opens what is there now.
+        let owner = |path: &str| node.owner_of(node.node_at(path).ok()?.number);
+        // As of a unit: another node of the same hardware is not for others. What is gone reaches nothing.
+        let reached = |owner: &DevicePath| [vec![owner.clone()], node.pieces(owner).unwrap_or_default()].concat();
+        self.there.get_or_insert_with(|| {
+            let nodes: Vec<_> = self.paths.iter().map(|path| (path.as_str(), owner(path))).collect();
+            let pieces = nodes.iter().filter_map(|(_, owner)| owner.as_ref()).flat_map(reached).collect();
+            There { nodes, pieces }
+        })
+    }
+}
+
 impl Allocations {
     /// Takes in what the source's records say. Tells of it before the lock is let go: who sees that something is known sees that there is
     /// something to compare with.
@@ -167,19 +214,20 @@ impl Allocations {
 impl Known {
     /// Takes note of all that nothing was known of. What others than our plugins gave counts by its paths.
     fn remember_all(&mut self, records: &Records, node: &Node, is_ours: impl Fn(&ResourceName) -> bool) {
-        // A container that starts again opens what is there now.
-        let owner = |path: &str| node.owner_of(node.node_at(path).ok()?.number);
-        // As of a unit: another node of the same hardware is not for others. What is gone reaches nothing.
-        let reached = |owner: &DevicePath| [vec![owner.clone()], node.pieces(owner).unwrap_or_default()].concat();
+        let mut containers = Container::all(records);
         for (offered, paths) in records {
             let (key, replica) = unit_of(offered);
             let others = !is_ours(&offered.0);
+            let Some(container) = containers.get_mut(&Arc::as_ptr(paths)) else { continue };
             if (paths.is_empty() && others) || self.book.contents().record(&key).is_some() {
                 continue;
             }
-            let nodes: Vec<_> = paths.iter().map(|path| (path.as_str(), owner(path))).collect();
-            let pieces: Vec<_> = nodes.iter().filter_map(|(_, owner)| owner.as_ref()).flat_map(reached).collect();
-            let mut recorded = AllocatedUnit::recorded(nodes, &pieces, replica);
+            let mut recorded = if container.has_few() || (others && container.there.is_none()) {
+                let there = container.look(node);
+                AllocatedUnit::recorded(there.nodes.iter().cloned(), &there.pieces, replica)
+            } else {
+                AllocatedUnit::recorded([], &[], replica)
+            };
             recorded.others = others;
             self.past.insert(&key, recorded.clone());
             let ask = Ask::of(&key.0, [Take::whole(&key.1)]);
@@ -191,7 +239,7 @@ impl Known {
     fn replace(&mut self, key: &Key, now: AllocatedUnit) {
         let mut units = Units::new();
         for (other, then) in self.book.contents().records() {
-            if other != key && other.0 == key.0 && then.recorded {
+            if other != key && other.0 == key.0 && then.recorded && !then.is_bare() {
                 let mut left = (**then).clone();
                 if left.leave_out(&now) {
                     with(other, left, &mut units);

@@ -147,9 +147,9 @@ impl AllocatedUnit {
         self.nodes.is_empty() || now.nodes.iter().filter(|node| !node.shared).all(named)
     }
 
-    /// Whether nothing but its id is known.
+    /// Whether nothing but its id is known. Of others', another id of the container has what is known.
     pub(super) fn is_bare(&self) -> bool {
-        self.recorded && self.nodes.is_empty()
+        self.recorded && !self.others && self.nodes.is_empty()
     }
 
     /// Takes out the nodes that are another one's own, of the same container, and their hardware.

@@ -184,6 +184,43 @@ async fn an_id_whose_container_s_paths_are_another_one_s_may_be_made_of_anything
     assert!(list.contains("0000:00:01.0 {1}\n"), "what a pod has it keeps: {list}");
 }
 
+/// A container's many ids and paths are not noted as many squared, and keep what they are made of from others all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_container_with_a_thousand_ids_has_is_noted_in_short() {
+    let kvm = "{subsystem: misc, name: kvm, use: offer, nodes: [{access: rw}]}";
+    let policy = format!("{POLICY}{}", entry("late", kvm));
+    let numbered = |n| format!("/dev/none{n}");
+    let paths = |of: &[&str]| Arc::new((0..1000).map(numbered).chain(strings(of)).collect());
+    let thousand = |resource: &str, of: &[&str]| {
+        let (resource, paths) = (devgate_types::ResourceName::try_new(resource).unwrap(), paths(of));
+        (0..1000).map(move |n| ((resource.clone(), format!("id-{n:03}")), Arc::clone(&paths)))
+    };
+    let dir = tempfile::tempdir().unwrap();
+    for start in 0..2 {
+        let allocations = Allocations::open(dir.path()).unwrap();
+        let others = thousand("other.com/gpu", &["/dev/dri/card0"]).collect();
+        let (_world, gpus) = told(&allocations, &policy, Some(others), &[]).await;
+        let list = wait(&gpus, |list| show(list).contains("id-000 of other.com/gpu")).await;
+        assert!(list.contains("0000:00:02.0 {}"), "start {start}: {list}");
+        gpus.allocate(&strings(&["0000:00:01.0"])).await.unwrap_err();
+        until(|| recorded(dir.path()).contains("id-999")).await;
+    }
+    let noted = recorded(dir.path()).len();
+    assert!(noted < 1 << 20, "{noted} bytes");
+
+    let dir = tempfile::tempdir().unwrap();
+    let allocations = Allocations::open(dir.path()).unwrap();
+    let mut ours: crate::Records = thousand("fake.com/late", &["/dev/kvm"]).collect();
+    let (_, all) = ours.pop_last().unwrap();
+    ours.insert((devgate_types::ResourceName::try_new("fake.com/late").unwrap(), "late-kvm".to_owned()), all);
+    let (world, gpus) = told(&allocations, &policy, Some(ours), &[]).await;
+    let list = wait(&gpus, |list| show(list).contains("a pod has id-000 of fake.com/late")).await;
+    assert_eq!(list.matches("of fake.com/late").count(), 2, "each GPU may be one: {list}");
+    let late = world.offer("fake.com/late").await;
+    wait(&late, |list| show(list).contains("late-kvm {}")).await;
+    late.allocate(&strings(&["late-kvm"])).await.unwrap();
+}
+
 /// What others than our plugins gave keeps hardware from others, and is no reason to keep the file when devgate goes for good.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_gave_is_not_taken_for_given() {
