@@ -27,9 +27,11 @@ impl Cluster {
     /// When it cannot be read.
     pub(crate) fn asked_since(&self, noted: usize) -> Result<Asked> {
         let text = self.audit()?;
+        // The last line may be written just now.
+        let whole = text.rfind('\n').and_then(|end| text.get(noted..end)).unwrap_or_default();
         // A watch is noted as it begins, and as it ends.
         let (mut seen, mut asked) = (BTreeSet::new(), Asked::default());
-        for line in text.get(noted..).unwrap_or_default().lines() {
+        for line in whole.lines() {
             let event: Value = serde_json::from_str(line).with_context(|| format!("the audit's line {line:?}"))?;
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             if seen.insert(text(&event["auditID"])) {
@@ -53,8 +55,16 @@ impl Asked {
 
     /// How many of them changed something.
     pub(crate) fn writes(&self) -> usize {
-        let is_write =
-            |what: &str| ["create ", "update ", "patch ", "delete "].iter().any(|verb| what.starts_with(verb));
+        self.writes_of("")
+    }
+
+    /// How many of them changed something of this kind, as `resourceslices`.
+    pub(crate) fn writes_of(&self, kind: &str) -> usize {
+        let is_write = |what: &str| {
+            ["create ", "update ", "patch ", "delete "]
+                .iter()
+                .any(|verb| what.strip_prefix(verb).is_some_and(|of| of.starts_with(kind)))
+        };
         self.0.iter().filter(|(what, _)| is_write(what)).map(|(_, count)| count).sum()
     }
 }

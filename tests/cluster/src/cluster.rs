@@ -349,16 +349,31 @@ impl Cluster {
     ///
     /// # Errors
     /// When something could not be taken away.
-    pub(crate) fn down(mut self) -> Result<()> {
+    pub(crate) fn down(mut self) -> Result<Given> {
         let Some(mut guard) = self.guard.take() else {
-            return Ok(());
+            return Ok(self.given);
         };
         drop(guard.stdin.take());
         let status = guard.wait()?;
         if !status.success() || space::is_up(&self.given.dir) {
             bail!("not everything of {} was taken away: {status}", self.given.dir.display());
         }
-        Ok(())
+        Ok(self.given)
+    }
+
+    /// Ends it and brings up another, with what was measured so far: what a scenario that failed has left, as a pod that cannot end, fails
+    /// no other. Its logs stay beside the new ones, under its name.
+    ///
+    /// # Errors
+    /// When something could not be taken away, or anything of the new one does not come.
+    pub(crate) fn renew(mut self, failed: &str) -> Result<Self> {
+        let notes = std::mem::take(&mut self.notes);
+        let given = self.down()?;
+        let (logs, kept) = (given.dir.join("log"), given.dir.join(format!("log-{failed}")));
+        let _of_an_earlier_run = std::fs::remove_dir_all(&kept);
+        std::fs::rename(logs, &kept).with_context(|| format!("rename the logs to {}", kept.display()))?;
+        println!("the logs of {failed} are in {}", kept.display());
+        Ok(Self { notes, ..Self::up(given)? })
     }
 
     /// Leaves it up.

@@ -145,21 +145,20 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
     if arguments.keep && chosen.is_empty() {
         cluster.install()?;
     }
-    for scenario in chosen {
+    for (at, scenario) in chosen.iter().enumerate() {
         println!("\n== {} == {}", scenario.name, scenario.about);
         let start = Instant::now();
         let begin = if scenario.bare { cluster.bare() } else { cluster.fresh() };
         let result = begin.and_then(|()| (scenario.play)(&mut cluster));
-        if let Err(error) = &result {
+        let how = if result.is_ok() { "passed" } else { "FAILED" };
+        table.push(line(scenario.name, start.elapsed(), how));
+        if let Err(error) = result {
             println!("{}: {error:#}", scenario.name);
             cluster.show();
             failed.push((scenario.name, format!("{error:#}")));
-        }
-        let how = if result.is_ok() { "passed" } else { "FAILED" };
-        table.push(line(scenario.name, start.elapsed(), how));
-        if result.is_err() && !arguments.keep {
-            // What comes after it begins with nothing of it.
-            let _best_effort = cluster.uninstall();
+            if !arguments.keep && at + 1 < chosen.len() {
+                cluster = cluster.renew(scenario.name)?;
+            }
         }
     }
     print!("\n{}", cluster.notes());

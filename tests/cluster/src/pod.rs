@@ -104,7 +104,8 @@ impl Cluster {
     /// # Errors
     /// When one stays.
     pub(crate) fn delete_pods(&self) -> Result<()> {
-        let all = ["delete", "daemonsets,deployments,pods", "-l", "scenario=yes", "--wait=true", "--timeout=90s"];
+        // A kubelet whose API server was away asks it again within a minute, and a scenario may have failed just then.
+        let all = ["delete", "daemonsets,deployments,pods", "-l", "scenario=yes", "--wait=true", "--timeout=180s"];
         self.kubectl(&all)?;
         until("the end of the pods of scenarios", 60, || {
             match self.list("/api/v1/namespaces/default/pods?labelSelector=scenario%3Dyes")?.len() {

@@ -75,7 +75,7 @@ fn all(cluster: &mut Cluster) -> Result<()> {
     is_tainted(cluster, &held, true)?;
     // No scheduler has seen it without: what a pod has would be given to a claim, which waits then.
     let asked = cluster.asked_since(noted)?;
-    ensure!(asked.writes() == 1, "slices were written first without the taint: {asked}");
+    ensure!(asked.writes_of("resourceslices") == 1, "slices were written first without the taint: {asked}");
     cluster.note(format!("claims: all devices are published {seconds:.1} s after another policy was installed"));
     cluster.allocatable(0, 60)?;
     objects::classes(cluster, &policy)?;

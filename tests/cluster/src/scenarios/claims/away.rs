@@ -54,7 +54,9 @@ pub(super) fn play(cluster: &mut Cluster, devices: usize) -> Result<()> {
     ensure!(cluster.opens("stays", "main", 1)? == held, "the pod had {held:?}");
     published(cluster, DRIVER, devices, 1)?;
     let asked = cluster.asked_since(noted)?;
-    ensure!(asked.writes() == 0 && asked.all() < 20, "since the API server is back its agent asked: {asked}");
+    // Not an Event or a condition: a plugin that was too slow beside everything that comes back is told of.
+    let slices = asked.writes_of("resourceslices");
+    ensure!(slices == 0 && asked.all() < 20, "since the API server is back its agent asked: {asked}");
     ensure!(tried < seconds.as_secs(), "{tried} connections were tried in {seconds:?}");
     cluster.note(format!(
         "claims-outages: an API server that was away for {} s: the agent tried {tried} connections; a claim ended {ended:.1} s after; \
