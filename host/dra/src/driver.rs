@@ -19,10 +19,10 @@ const AGAIN: Again = Again::Growing(Duration::from_secs(60), Duration::from_secs
 /// Of how many claims it is remembered what was logged.
 const MANY: usize = 256;
 
-/// A driver, for as long as it is offered, the policy has it, or claims have something of it.
+/// A driver, from when it is offered, the policy has it, or claims have something of it.
 pub(crate) struct Driver {
     pub(crate) name: String,
-    /// Whether schedulers are told of it: not where nothing but claims is left.
+    /// Whether schedulers are told of it: not where it is there only for the end of claims.
     pub(crate) is_published: bool,
     pub(crate) config: Arc<DraConfig>,
     pub(crate) paths: Paths,

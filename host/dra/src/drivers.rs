@@ -1,5 +1,6 @@
-//! The drivers of what is offered, each served by a task of its own. So are those that the policy has, and those of which claims have
-//! something, offered or not: a pod whose driver is not there cannot end.
+//! The drivers of what is offered, each served by a task of its own. So are those that the policy has, those of which claims have
+//! something, and those that were served before, offered or not: a pod whose driver is not there cannot end, also one that its claim's
+//! device was never prepared for.
 
 use crate::agent::{self, Agent};
 use crate::config::{DraConfig, DraError};
@@ -37,13 +38,15 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
         live: BTreeMap::new(),
         tasks: JoinSet::new(),
         owners: HashMap::new(),
+        known: BTreeSet::new(),
     };
     let mut named = config.named.clone();
     let (mut more_offers, mut more_names) = (true, true);
     let result = loop {
         let now = Arc::clone(&offers.borrow_and_update());
         drivers.follow(&now, named.borrow_and_update().clone());
-        let has_leaving = drivers.live.values().any(|served| !served.is_published);
+        let is_leaving = |(name, served): (&String, &Served)| !served.is_published && !drivers.known.contains(name);
+        let has_leaving = drivers.live.iter().any(is_leaving);
         tokio::select! {
             () = stop.cancelled() => break Ok(()),
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
@@ -74,6 +77,8 @@ struct Drivers {
     tasks: JoinSet<()>,
     /// Whose the tasks are, those that are closing among them; each token is cancelled when its task has ended.
     owners: HashMap<task::Id, (String, CancellationToken)>,
+    /// All that were published, for as long as this host runs.
+    known: BTreeSet<String>,
 }
 
 struct Served {
@@ -102,6 +107,11 @@ impl Drivers {
             now.entry(name).or_default();
         }
         let published: BTreeSet<String> = now.keys().cloned().collect();
+        self.known.extend(published.iter().cloned());
+        // The kubelet notes a claim before it asks for it, keeps it where that fails, and its pod until the driver says that it is over.
+        for name in &self.known {
+            now.entry(name.clone()).or_default();
+        }
         for who in self.claims.all() {
             if let Consumer::Claim { driver, .. } = who {
                 now.entry(driver).or_default();

@@ -27,7 +27,7 @@ words!(Phase: Waiting "waiting", Refused "refused", Registered "registered");
 pub struct DraStatus {
     /// The agent.
     pub agent: AgentStatus,
-    /// By their names.
+    /// By their names: those that are published, and those that claims have something of.
     pub drivers: Vec<DriverStatus>,
 }
 
@@ -90,7 +90,10 @@ impl DraWatch {
         let agent = AgentStatus { connected: error.is_none(), error };
         let drivers: Vec<_> = served.drivers.values().cloned().collect();
         drop(served);
-        Some(DraStatus { agent, drivers: drivers.iter().map(|driver| driver.status()).collect() })
+        let all = drivers.iter().map(|driver| (driver.is_published, driver.status()));
+        // One that is left only for pods that never had anything of it is nothing to look at.
+        let told = all.filter(|(is_published, status)| *is_published || status.claims > 0);
+        Some(DraStatus { agent, drivers: told.map(|(_, status)| status).collect() })
     }
 
     pub(crate) fn begins(&self, agent: &Arc<Agent>) {

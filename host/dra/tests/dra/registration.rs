@@ -144,9 +144,19 @@ async fn dra09_a_driver_comes_and_goes_and_fails_alone() {
     std::fs::remove_file(world.registration(other)).unwrap();
     world.registered(other).await;
     assert_eq!(world.status(other).unwrap().devices, 1);
+    let made = || std::fs::metadata(world.registration(DRIVER)).and_then(|socket| socket.modified()).ok();
+    let before = made();
     world.devices.offer(&[listed]);
-    world.until("the first goes", || !world.registration(DRIVER).exists() && world.status(DRIVER).is_none()).await;
+    let is_anew = || made().is_some() && made() != before;
+    world.until("the first goes", || world.status(DRIVER).is_none() && is_anew()).await;
+    // For pods whose claims the kubelet has noted, and nothing was ever prepared of.
+    world.registered(DRIVER).await;
+    world.allocate("late", &[given("gpu", "gpu0")]);
+    let error = world.prepare_one("late").await.unwrap_err();
+    assert!(error.contains("gpu0"), "{error}");
+    assert_eq!(world.unprepare(&["late"]).await["late"], "");
     world.devices.offer(&[Listed::new(GPU, Some(DRIVER), &["gpu0"])]);
+    world.until("the first is back", || world.status(DRIVER).is_some()).await;
     world.registered(DRIVER).await;
     assert_eq!(world.status(DRIVER).unwrap().devices, 1);
 }
