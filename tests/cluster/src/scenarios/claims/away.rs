@@ -41,7 +41,7 @@ pub(super) fn play(cluster: &mut Cluster, devices: usize) -> Result<()> {
 
     cluster.start("kube-apiserver")?;
     until("the API server", 60, || cluster.api("/readyz"))?;
-    published(cluster, DRIVER, devices, 1)?;
+    published(cluster, DRIVER, devices, 10)?;
     if cluster.given.long {
         comes_back(cluster)?;
         until("its agent to ask the API server", 90, || match cluster.asked_since(noted)?.all() {
@@ -52,7 +52,7 @@ pub(super) fn play(cluster: &mut Cluster, devices: usize) -> Result<()> {
     // What waits longest is asked again by then.
     std::thread::sleep(Duration::from_secs(10));
     ensure!(cluster.opens("stays", "main", 1)? == held, "the pod had {held:?}");
-    published(cluster, DRIVER, devices, 1)?;
+    published(cluster, DRIVER, devices, 10)?;
     let asked = cluster.asked_since(noted)?;
     // Not an Event or a condition: a plugin that was too slow beside everything that comes back is told of.
     let slices = asked.writes_of("resourceslices");
