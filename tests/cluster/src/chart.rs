@@ -187,7 +187,8 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         if self.is_installed() {
             process::read(self.admin(&self.given.helm).args(["uninstall", "devgate", "--namespace", "devgate"]))?;
         }
-        until("the end of devgate's pod", 60, || match self.devgate_pods()?.len() {
+        // Who ends it asks an API server that was away again within a minute.
+        until("the end of devgate's pod", 150, || match self.devgate_pods()?.len() {
             0 => Ok(()),
             left => bail!("{left} of its pods are left"),
         })

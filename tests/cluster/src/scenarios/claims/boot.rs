@@ -36,6 +36,6 @@ pub(super) fn play(cluster: &mut Cluster, devices: usize) -> Result<()> {
         "claims-outages: all three pods with claims run {seconds:.1} s after the kubelet's start; {asked}"
     ));
     // One that ended while nobody could be told may be here still.
-    let others = ["delete", "pod", "shares", "shares-too", "ends", "--timeout=60s"];
+    let others = ["delete", "pod", "shares", "shares-too", "ends", "--timeout=120s"];
     cluster.kubectl(&others).map(drop)
 }
