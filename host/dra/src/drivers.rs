@@ -1,6 +1,6 @@
 //! The drivers of what is offered, each served by a task of its own. So are those that the policy has, those of which claims have
-//! something, and those that were served before, offered or not: a pod whose driver is not there cannot end, also one that its claim's
-//! device was never prepared for.
+//! something, and those that were served before, offered or not: a pod whose driver is not there cannot end, also one whose claim has
+//! nothing yet.
 
 use crate::agent::{self, Agent};
 use crate::config::{DraConfig, DraError};
@@ -38,21 +38,16 @@ pub async fn serve(config: DraConfig, mut offers: Offers, stop: CancellationToke
         live: BTreeMap::new(),
         tasks: JoinSet::new(),
         owners: HashMap::new(),
-        known: BTreeSet::new(),
     };
     let mut named = config.named.clone();
     let (mut more_offers, mut more_names) = (true, true);
     let result = loop {
         let now = Arc::clone(&offers.borrow_and_update());
         drivers.follow(&now, named.borrow_and_update().clone());
-        let is_leaving = |(name, served): (&String, &Served)| !served.is_published && !drivers.known.contains(name);
-        let has_leaving = drivers.live.iter().any(is_leaving);
         tokio::select! {
             () = stop.cancelled() => break Ok(()),
             changed = offers.changed(), if more_offers => more_offers = changed.is_ok(),
             changed = named.changed(), if more_names => more_names = changed.is_ok(),
-            // Its claims may be over.
-            () = tokio::time::sleep(config.look), if has_leaving => {}
             error = drivers.ended() => {
                 tracing::error!("{error}");
                 break Err(error);
@@ -77,8 +72,6 @@ struct Drivers {
     tasks: JoinSet<()>,
     /// Whose the tasks are, those that are closing among them; each token is cancelled when its task has ended.
     owners: HashMap<task::Id, (String, CancellationToken)>,
-    /// All that were published, for as long as this host runs.
-    known: BTreeSet<String>,
 }
 
 struct Served {
@@ -100,26 +93,26 @@ fn by_driver(offers: &[Arc<dyn Offer>]) -> BTreeMap<String, DriverOffers> {
 }
 
 impl Drivers {
-    /// Serves what is new, replaces what was reloaded under the same name, closes what is gone.
+    /// Serves what is new, and replaces what was reloaded under the same name. What is gone is published no more, and served for as long
+    /// as this host runs: the kubelet notes a claim before it asks for it, keeps it where that fails, and its pod until the driver says that
+    /// it is over.
     fn follow(&mut self, offers: &[Arc<dyn Offer>], named: BTreeSet<String>) {
         let mut now = by_driver(offers);
         for name in named {
             now.entry(name).or_default();
         }
         let published: BTreeSet<String> = now.keys().cloned().collect();
-        self.known.extend(published.iter().cloned());
-        // The kubelet notes a claim before it asks for it, keeps it where that fails, and its pod until the driver says that it is over.
-        for name in &self.known {
-            now.entry(name.clone()).or_default();
-        }
         for who in self.claims.all() {
             if let Consumer::Claim { driver, .. } = who {
                 now.entry(driver).or_default();
             }
         }
+        for name in self.live.keys() {
+            now.entry(name.clone()).or_default();
+        }
         self.live.retain(|name, served| {
             // One that is published from now on, or no more, begins anew.
-            let stays = now.contains_key(name) && served.is_published == published.contains(name);
+            let stays = served.is_published == published.contains(name);
             if !stays {
                 tracing::info!(driver = %name, "driver {name}: no longer served as it was");
                 served.stop.cancel();
