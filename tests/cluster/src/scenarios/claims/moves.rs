@@ -113,7 +113,8 @@ fn changes(cluster: &Cluster, loads: &Mutex<[Load; 2]>, began: &dyn Fn() -> usiz
 
 /// Pods with claims are always there, for which devgate would wait: an admin says that it need not.
 fn forced(cluster: &Cluster) -> Result<()> {
-    let is_refused = until("devgate to see the policy", 60, || match cluster.in_devgate(&["status"]) {
+    // One whose plugins were too slow for their deadline, beside all these pods, is tried again after a minute.
+    let is_refused = until("devgate to see the policy", 150, || match cluster.in_devgate(&["status"]) {
         Err(status) if format!("{status:#}").contains("its pods could not end without it") => Ok(true),
         Ok(status) if !status.contains(DRIVER) => Ok(false),
         other => bail!("{other:?}"),
