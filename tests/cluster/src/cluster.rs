@@ -95,8 +95,8 @@ impl Cluster {
         let cgroup = format!("devgate{}", std::process::id());
         std::fs::write(dir.join("cgroup"), &cgroup)?;
         let guard = space::guard(&dir)?;
-        make_cgroups(&cgroup)?;
-        make_cgroups(&format!("{cgroup}2"))?;
+        space::make_cgroups(&cgroup)?;
+        space::make_cgroups(&format!("{cgroup}2"))?;
         let disks = Disks::make(&dir)?;
         keys::make(&dir.join("keys"))?;
         let cni = needs::cni().context("the plugins of CNI")?;
@@ -388,19 +388,4 @@ impl Cluster {
         println!("  cargo xtask cluster --keep SCENARIO…   # plays on it");
         println!("  cargo xtask cluster --down             # ends it");
     }
-}
-
-fn make_cgroups(name: &str) -> Result<()> {
-    let top = Path::new("/sys/fs/cgroup");
-    let mut made = 0;
-    let hierarchies = std::fs::read_dir(top)?.filter_map(Result::ok).map(|entry| entry.path());
-    for hierarchy in hierarchies.chain([top.to_owned()]) {
-        if hierarchy.join("cgroup.procs").is_file() && std::fs::create_dir(hierarchy.join(name)).is_ok() {
-            made += 1;
-        }
-    }
-    if made == 0 {
-        bail!("no control group can be made below {}", top.display());
-    }
-    Ok(())
 }

@@ -153,6 +153,25 @@ pub(crate) fn end(dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Makes a control group of this name in each hierarchy.
+///
+/// # Errors
+/// When the kernel lets none be made.
+pub(crate) fn make_cgroups(name: &str) -> Result<()> {
+    let top = Path::new("/sys/fs/cgroup");
+    let mut made = 0;
+    let hierarchies = std::fs::read_dir(top)?.filter_map(Result::ok).map(|entry| entry.path());
+    for hierarchy in hierarchies.chain([top.to_owned()]) {
+        if hierarchy.join("cgroup.procs").is_file() && std::fs::create_dir(hierarchy.join(name)).is_ok() {
+            made += 1;
+        }
+    }
+    if made == 0 {
+        bail!("no control group can be made below {}", top.display());
+    }
+    Ok(())
+}
+
 /// Takes away the control groups of a node that has lost its power.
 ///
 /// # Errors
