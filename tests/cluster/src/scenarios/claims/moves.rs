@@ -57,7 +57,7 @@ pub(in super::super) fn play(cluster: &mut Cluster) -> Result<()> {
         let unseen: usize = loads.iter().map(|load| load.give_up(cluster)).sum::<Result<_>>()?;
         until("every pod that has a node to end", 90, || loads.iter_mut().try_for_each(|load| load.empty(cluster)))?;
         let seen = watch.end();
-        seen.shows(20)?;
+        seen.shows(10)?;
         let [unchanged, claiming] = &loads;
         cluster.note(format!(
             "claims-move: {} pods that count and {} with claims, {} containers with disks, {} refused, {unseen} \
@@ -120,7 +120,8 @@ fn forced(cluster: &Cluster) -> Result<()> {
         other => bail!("{other:?}"),
     })?;
     match is_refused {
-        true => cluster.in_devgate(&["reload", "--force"]).map(drop),
+        // It may be too slow again.
+        true => until("the policy to be forced", 60, || cluster.in_devgate(&["reload", "--force"])).map(drop),
         false => Ok(()),
     }
 }
