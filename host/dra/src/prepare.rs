@@ -21,6 +21,9 @@ const MAX_TEXT: usize = 1_024;
 /// How long the agent may take where a claim has something, which it gets again without an answer.
 const WHERE_HELD: Duration = Duration::from_secs(2);
 
+/// Before each reason where a pod waits for a driver that left.
+const LEFT: &str = "the policy has its driver no more: put that back, or delete the claim's pods: ";
+
 /// Why a claim is not prepared.
 #[derive(Debug, thiserror::Error)]
 enum NotPrepared {
@@ -51,7 +54,8 @@ pub(crate) async fn prepare(driver: Arc<Driver>, claim: dra::Claim) -> dra::Node
     match devices(&driver, &claim).await {
         Ok(devices) => dra::NodePrepareResourceResponse { devices, error: String::new() },
         Err(why) => {
-            let error = shown(&claim, &why.to_string());
+            let left = if driver.is_published { "" } else { LEFT };
+            let error = shown(&claim, &format!("{left}{why}"));
             driver.claim_fails(&error);
             dra::NodePrepareResourceResponse { devices: Vec::new(), error }
         }

@@ -153,7 +153,7 @@ async fn dra09_a_driver_comes_and_goes_and_fails_alone() {
     world.registered(DRIVER).await;
     world.allocate("late", &[given("gpu", "gpu0")]);
     let error = world.prepare_one("late").await.unwrap_err();
-    assert!(error.contains("gpu0"), "{error}");
+    assert!(error.contains("put that back") && error.contains("gpu0"), "{error}");
     assert_eq!(world.unprepare(&["late"]).await["late"], "");
     world.devices.offer(&[Listed::new(GPU, Some(DRIVER), &["gpu0"])]);
     world.until("the first is back", || world.status(DRIVER).is_some()).await;
