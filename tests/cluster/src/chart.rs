@@ -187,7 +187,7 @@ metadata: {name: devgate, labels: {pod-security.kubernetes.io/enforce: privilege
         if self.is_installed() {
             process::read(self.admin(&self.given.helm).args(["uninstall", "devgate", "--namespace", "devgate"]))?;
         }
-        // Who ends it asks an API server that was away again within a minute.
+        // The garbage collector, which ends it, may ask a minute after the API server was away.
         until("the end of devgate's pod", 150, || match self.devgate_pods()?.len() {
             0 => Ok(()),
             left => bail!("{left} of its pods are left"),

@@ -28,7 +28,7 @@ mod second;
 mod space;
 mod wait;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use cluster::{Cluster, Given};
 use scenarios::{ALL, Scenario};
@@ -155,10 +155,11 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         if let Err(error) = result {
             println!("{}: {error:#}", scenario.name);
             cluster.show();
-            failed.push((scenario.name, format!("{error:#}")));
+            let why = format!("{error:#}");
             if !arguments.keep && at + 1 < chosen.len() {
-                cluster = cluster.renew(scenario.name)?;
+                cluster = cluster.renew(scenario.name).with_context(|| format!("after {}: {why}", scenario.name))?;
             }
+            failed.push((scenario.name, why));
         }
     }
     print!("\n{}", cluster.notes());
