@@ -14,6 +14,9 @@ use std::path::PathBuf;
 
 const MOVING: &str = "example.com/moving";
 
+/// The tree, which each node has for itself.
+const TREE: &str = "/var/lib/moving";
+
 /// A function of PCI, and the disk beneath it.
 const FUNCTION: &str = "devices/pci0000:00/0000:00:05.0";
 
@@ -57,7 +60,7 @@ pub(super) fn play(cluster: &mut Cluster) -> Result<()> {
     let ended = cluster.end_service("devgate");
     moved?;
     ended?;
-    fs::remove_dir_all(cluster.file("/var/lib/moving"))?;
+    fs::remove_dir_all(cluster.file(TREE))?;
     Ok(fs::remove_dir_all(cluster.file("/etc/devgate"))?)
 }
 
@@ -121,13 +124,13 @@ plugins:
 
 fn serve(cluster: &Cluster) -> Result<()> {
     let program = cluster.given.program.display().to_string();
-    let components = format!("--components={COMPONENTS}");
+    let (components, node_root) = (format!("--components={COMPONENTS}"), format!("--node-root={TREE}"));
     let words = [
         &program,
         "run",
         "--policy=/etc/devgate/policy.d",
         &components,
-        "--node-root=/var/lib/moving",
+        &node_root,
         "--edits=cdi",
         "--listen=127.0.0.1:9464",
     ];
@@ -140,15 +143,15 @@ fn serve(cluster: &Cluster) -> Result<()> {
 
 /// Makes the tree, without its disk.
 fn make_function(cluster: &Cluster) -> Result<()> {
-    let _there_may_be_none = fs::remove_dir_all(cluster.file("/var/lib/moving"));
-    let sys = cluster.file("/var/lib/moving/sys");
+    let _there_may_be_none = fs::remove_dir_all(cluster.file(TREE));
+    let sys = cluster.file(TREE).join("sys");
     for dir in ["bus/pci/devices", "class/block", "block", "dev/block", FUNCTION] {
         fs::create_dir_all(sys.join(dir))?;
     }
-    fs::create_dir_all(cluster.file("/var/lib/moving/dev"))?;
+    fs::create_dir_all(cluster.file(TREE).join("dev"))?;
     // Without it nobody knows whether the disk is in use.
-    fs::create_dir_all(cluster.file("/var/lib/moving/proc/1"))?;
-    fs::write(cluster.file("/var/lib/moving/proc/1/mountinfo"), "1 0 0:1 / / rw - tmpfs tmpfs rw\n")?;
+    fs::create_dir_all(cluster.file(TREE).join("proc/1"))?;
+    fs::write(cluster.file(TREE).join("proc/1/mountinfo"), "1 0 0:1 / / rw - tmpfs tmpfs rw\n")?;
     let function = sys.join(FUNCTION);
     for (name, text) in [("vendor", "0x1d9b\n"), ("class", "0x120000\n"), ("uevent", "DRIVER=moving\n")] {
         fs::write(function.join(name), text)?;
@@ -159,7 +162,7 @@ fn make_function(cluster: &Cluster) -> Result<()> {
 
 /// Has the disk be that of this number: as the kernel does it, the old one goes first.
 fn place(cluster: &Cluster, number: &str) -> Result<()> {
-    let (sys, node) = (cluster.file("/var/lib/moving/sys"), cluster.file("/var/lib/moving/dev/moving0"));
+    let (sys, node) = (cluster.file(TREE).join("sys"), cluster.file(TREE).join("dev/moving0"));
     let disk = sys.join(FUNCTION).join("block/moving0");
     for link in ["class/block/moving0", "block/moving0"] {
         let _there_may_be_none = fs::remove_file(sys.join(link));
@@ -175,7 +178,7 @@ fn place(cluster: &Cluster, number: &str) -> Result<()> {
     }
     let by_number = sys.join(format!("dev/block/7:{number}"));
     let _there_may_be_one = symlink(format!("../../{FUNCTION}/block/moving0"), by_number);
-    cluster.node(&["mknod", "-m", "600", "/var/lib/moving/dev/moving0", "b", "7", number]).map(drop)
+    cluster.node(&["mknod", "-m", "600", &format!("{TREE}/dev/moving0"), "b", "7", number]).map(drop)
 }
 
 /// Whether the pod's node is the disk of this number, which it opens as the user that it is.
